@@ -1,0 +1,144 @@
+//! The whole plan, as the file says it: one field per top-level table, in the order of a plan file.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    connection::ConnectionTable,
+    fleet::{Fleet, Message},
+    gate::Gate,
+    ladder::Ladder,
+    load::LoadTable,
+    phase::PhaseTable,
+    probe::ProbeTable,
+    quantity::Bytes,
+    query::QueryTable,
+    safety::LiveSafety,
+    secret::Secret,
+    target::TargetTable,
+    watch::WatchTable,
+    workflow::Workflow,
+};
+
+/// The version of the plan language that this program reads.
+pub const FORMAT: u32 = 1;
+
+/// One experiment: what is loaded, how, for how long, what is watched, and what counts as a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "scaler plan, format 1")]
+pub struct Plan {
+    /// The version of the plan language. This program reads 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub format: u32,
+    /// The experiment's name: letters, digits, `-`, `_` and `.`; part of the result's file name.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"))]
+    pub name: String,
+    /// The question that the experiment answers, in one sentence. It heads every report.
+    #[schemars(length(min = 1))]
+    pub question: String,
+    /// Another plan that this one changes: tables merge by key, arrays of tables by `name`. Relative to this file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
+    /// Values used elsewhere as `{{ vars.NAME }}`; `--set NAME=VALUE` overrides one that is declared here.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub vars: IndexMap<String, Value>,
+    /// Secrets used elsewhere as `{{ secrets.NAME }}`. Their values are never written to a plan, a result or a log.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub secrets: IndexMap<String, Secret>,
+    /// The file that `scaler plan init` writes the secrets to (mode 600). Relative to this file. Default: the plan's name with `.env`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets_file: Option<String>,
+    /// The system under test: how it is started, stopped, killed and inspected.
+    pub target: TargetTable,
+    /// Systems whose commit is recorded in the result: name to a folder with a git checkout, relative to this file.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub commits: IndexMap<String, String>,
+    /// When the experiment must give way to a live system or to the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_safety: Option<LiveSafety>,
+    /// Named ends that loads, phases, watches and probes talk to.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub connections: IndexMap<String, ConnectionTable>,
+    /// The simulated equipment: how many points there are and how they are named and grouped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
+    /// Messages that a `publish` phase sends once per site, equip or point.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub messages: IndexMap<String, Message>,
+    /// Loads that run beside the phases, from a `hold` that starts them to a `drain` or `hold` that stops them.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub loads: IndexMap<String, LoadTable>,
+    /// Named reads of one number, used by `until`, `drain` and the canary.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub queries: IndexMap<String, QueryTable>,
+    /// What is sampled on a period while a cell runs.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub watches: IndexMap<String, WatchTable>,
+    /// Timed reads, run by a `probe` phase.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub probes: IndexMap<String, ProbeTable>,
+    /// Sequences of HTTP steps timed as one, run by a `workflow` phase.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub workflows: IndexMap<String, Workflow>,
+    /// The steps that the experiment climbs. Without a ladder there is one cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
+    /// Phases before the first cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<PhaseTable>,
+    /// The phases of each cell, in order.
+    #[schemars(length(min = 1))]
+    pub phase: Vec<PhaseTable>,
+    /// Phases after the last cell; they run also when a cell failed or the run was interrupted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub teardown: Vec<PhaseTable>,
+    /// The pass conditions. A plan without a gate is refused.
+    #[schemars(length(min = 1))]
+    pub gate: Vec<Gate>,
+    /// Criteria that this experiment does not cover, with the reason; part of every report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_covered: Vec<NotCovered>,
+    /// What a pass does not prove; part of every report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_proven: Vec<NotProven>,
+    /// Figures that `plan check` estimates disk and memory with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<EstimateHints>,
+}
+
+/// A criterion that the experiment leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotCovered {
+    /// The criterion's name, for merging with `extends` and for comparing results.
+    pub name: String,
+    /// Why it is not covered.
+    #[schemars(length(min = 1))]
+    pub reason: String,
+}
+
+/// A statement that the result must not be read as.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotProven {
+    /// A short name, for merging with `extends` and for comparing results.
+    pub name: String,
+    /// What a pass of this experiment does not prove.
+    #[schemars(length(min = 1))]
+    pub statement: String,
+}
+
+/// Figures for the estimate of disk and memory; they change no measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EstimateHints {
+    /// Bytes on disk for each stored row, indexes included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_row: Option<Bytes>,
+    /// Bytes of memory of the target for each point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_per_point: Option<Bytes>,
+}

@@ -1,0 +1,17 @@
+//! Secrets: declared in the plan, kept out of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the value of a secret comes from. Without `env`, `scaler plan init` writes a random one to the secrets file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Secret {
+    /// How many random letters and digits `scaler plan init` makes. Default 32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 16, max = 256))]
+    pub random: Option<u16>,
+    /// The environment variable that holds the value, instead of the secrets file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<String>,
+}

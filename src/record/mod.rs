@@ -1,0 +1,3 @@
+//! What happened, as data. Says nothing about good or bad.
+
+pub mod entry;

@@ -1,0 +1,3 @@
+//! Doing it: the interpreter and the world it acts on.
+
+pub mod world;

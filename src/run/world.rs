@@ -1,0 +1,271 @@
+//! The port between the interpreter and the world. Everything that touches a file, a socket, a process or a clock is a [`Call`];
+//! everything that comes back is a [`Happening`]. The interpreter runs unchanged in the real world and in a virtual one.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    plan::{checked::CellPlan, phase::Signal, probe::Method},
+    record::entry::Entry,
+};
+
+/// Names one call, so that its answer can be told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(pub u64);
+
+/// The world as the interpreter sees it.
+pub trait World {
+    /// Seconds since the start of the run, monotonic.
+    fn now(&self) -> f64;
+
+    /// Begins a call and returns at once; its answer arrives through [`World::wait`].
+    fn call(&mut self, call: Call) -> Ticket;
+
+    /// Returns the next thing that happens, or [`Happening::Time`] once `now` has reached `until`.
+    fn wait(&mut self, until: f64) -> Happening;
+}
+
+/// The next thing that happened.
+#[derive(Debug)]
+pub enum Happening {
+    /// The time that was waited for has come.
+    Time,
+    /// Something to be journaled: a sample, a slice, a canary, an event.
+    Entry(Entry),
+    /// A call was answered.
+    Answer(Ticket, Result<Answer, Failure>),
+    /// The user asked to stop, for the n-th time.
+    Interrupted(u32),
+}
+
+/// Why a call could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The target must not or cannot be used (a port that something else holds, a server that does not start): exit code 4.
+    Refused(String),
+    /// It was tried and did not work.
+    Failed(String),
+}
+
+impl Failure {
+    /// The reason in words.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        let (Self::Refused(reason) | Self::Failed(reason)) = self;
+        reason
+    }
+}
+
+/// What the interpreter can ask for. All texts are filled; names refer to the plan of the last [`Call::UsePlan`].
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// Use this plan from now on. Answer: [`Answer::Done`].
+    UsePlan(Box<CellPlan>),
+    /// Start the target if it is not running; `fresh` stops it and empties its folders first. Answer: [`Answer::Done`].
+    StartTarget {
+        /// Begin with empty working folders.
+        fresh: bool,
+    },
+    /// Stop the target. Answer: [`Answer::Done`].
+    StopTarget,
+    /// Start a load. Answer: [`Answer::Done`].
+    StartLoad(String),
+    /// Stop a load and wait for the outstanding PUBACKs; its last slice, its ledger and what is in doubt are entries before the answer.
+    /// Answer: [`Answer::Done`].
+    StopLoad(String),
+    /// Start a watch or canary. Answer: [`Answer::Done`].
+    StartWatch(String),
+    /// Stop a watch or canary; canary readings that were not seen are entries before the answer. Answer: [`Answer::Done`].
+    StopWatch(String),
+    /// End the present slice of every running load here, at a window's edge; the slices are entries before the answer. Answer: [`Answer::Done`].
+    CutSlices,
+    /// Read a query's number. Answer: [`Answer::Number`].
+    Query(String),
+    /// Read a canary's outstanding readings. Answer: [`Answer::Number`].
+    CanaryUnseen(String),
+    /// Read rows. Answer: [`Answer::Rows`].
+    Rows {
+        /// A `postgres` or `sqlite` connection.
+        connection: String,
+        /// The statement.
+        statement: String,
+    },
+    /// Run a statement for its effect. Answer: [`Answer::Done`].
+    Execute {
+        /// A `postgres` connection.
+        connection: String,
+        /// The statement.
+        statement: String,
+    },
+    /// Make a request. Answer: [`Answer::Response`].
+    Request(Request),
+    /// Run a command to its end. Answer: [`Answer::Output`].
+    Command {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// How long it may take; then it is killed and the call fails.
+        within: Duration,
+    },
+    /// Send messages of the fleet and wait for every PUBACK. Answer: [`Answer::Published`].
+    Publish {
+        /// An `mqtt` connection.
+        connection: String,
+        /// The messages, by name.
+        messages: Vec<String>,
+    },
+    /// Publish one reading of a load's shape on each of its connections' accounts, to a topic of its own. Answer: [`Answer::Done`].
+    Preflight {
+        /// The load.
+        load: String,
+        /// The topic.
+        topic: String,
+    },
+    /// Take a process of the target down. Answer: [`Answer::Down`].
+    TakeDown {
+        /// The process.
+        service: String,
+        /// How.
+        how: TakeDown,
+    },
+    /// Bring a process back and wait until it is ready. Answer: [`Answer::Up`].
+    BringBack {
+        /// The process.
+        service: String,
+        /// How long readiness may take.
+        within: Duration,
+    },
+    /// Read what live-safety watches. Answer: [`Answer::Live`].
+    SampleLive,
+}
+
+/// How a process is taken down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeDown {
+    /// By a signal that ends it.
+    Kill(Signal),
+    /// In its own way.
+    Stop,
+    /// By SIGSTOP.
+    Pause,
+}
+
+/// An HTTP request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// An `http` connection.
+    pub connection: String,
+    /// The method.
+    pub method: Method,
+    /// The path.
+    pub path: String,
+    /// The JSON body.
+    pub body: Option<Value>,
+}
+
+/// What comes back from a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// A number.
+    Number(f64),
+    /// Rows, and how long they took in seconds.
+    Rows {
+        /// The rows.
+        rows: Vec<Vec<Datum>>,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// An HTTP answer.
+    Response {
+        /// The status.
+        status: u16,
+        /// The body.
+        body: Vec<u8>,
+        /// Seconds from the first byte sent to the last byte read.
+        seconds: f64,
+    },
+    /// A command ended.
+    Output {
+        /// The exit status, or 128 + the signal.
+        status: i32,
+        /// Standard output, at most 1 MiB of it.
+        stdout: String,
+        /// The last lines of standard error.
+        stderr: String,
+        /// Seconds from spawn to exit.
+        seconds: f64,
+    },
+    /// Messages were sent.
+    Published {
+        /// Written.
+        messages: u64,
+        /// Acknowledged.
+        acked: u64,
+        /// Seconds until the last PUBACK.
+        seconds: f64,
+    },
+    /// A process is down.
+    Down {
+        /// The time.
+        at: f64,
+        /// Its identifier before.
+        pid: u32,
+        /// How it ended; none for a pause.
+        ended: Option<String>,
+        /// Whether that is proven.
+        proven: bool,
+    },
+    /// A process is up again.
+    Up {
+        /// When it was started or thawed.
+        at: f64,
+        /// When it was ready; none when it was not in time.
+        ready_at: Option<f64>,
+        /// Its identifier.
+        pid: u32,
+    },
+    /// What live-safety looks at.
+    Live(LiveSample),
+}
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Datum {
+    /// No value.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+    /// A text.
+    Text(String),
+}
+
+impl Datum {
+    /// The value as a number, if it is one or reads like one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts and Unix seconds stay below 2^53")]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Null => None,
+            Self::Integer(number) => Some(*number as f64),
+            Self::Real(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+        }
+    }
+}
+
+/// One look at the live system and the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveSample {
+    /// The time.
+    pub at: f64,
+    /// Latency of the live URL in seconds, or why there is none; absent when the plan names no URL.
+    pub latency_s: Option<Result<f64, String>>,
+    /// Load average over one minute per CPU.
+    pub load_per_cpu: f64,
+    /// Free bytes of the disk of the target's working folder.
+    pub disk_free_bytes: u64,
+}
