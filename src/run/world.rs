@@ -78,6 +78,8 @@ pub enum Call {
     StartWatch(String),
     /// Stop a watch or canary; canary readings that were not seen are entries before the answer. Answer: [`Answer::Done`].
     StopWatch(String),
+    /// A canary publishes no more and goes on looking for the readings that are still unseen. Answer: [`Answer::Done`].
+    QuietCanary(String),
     /// End the present slice of every running load here, at a window's edge; the slices are entries before the answer. Answer: [`Answer::Done`].
     CutSlices,
     /// Read a query's number. Answer: [`Answer::Number`].
