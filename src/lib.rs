@@ -1,5 +1,7 @@
 //! scaler finds out, honestly, how far one telemetry server goes and why it stopped there.
 
+pub mod judge;
+pub mod measure;
 pub mod plan;
 pub mod problem;
 pub mod record;
