@@ -3,3 +3,4 @@
 pub mod cell;
 pub mod entry;
 pub mod fold;
+pub mod redact;
