@@ -234,44 +234,13 @@ mod tests {
     use indexmap::IndexMap;
 
     use super::*;
-    use crate::record::entry::{
-        CellStarted, Host, PlanIdentity, RunFinished, RunStarted, Second, WindowClosed, WindowOpened,
+    use crate::record::{
+        entry::{CellStarted, RunFinished, Second},
+        fixture::{self, closed},
     };
 
     fn run_started() -> Entry {
-        Entry::RunStarted(Box::new(RunStarted {
-            format: 1,
-            run_id: "20261130T180000Z".into(),
-            started_unix_ms: 1_796_061_600_000,
-            command: vec!["scaler".into()],
-            scaler_version: "0.1.0".into(),
-            plan: PlanIdentity {
-                name: "quickstart".into(),
-                question: "How far?".into(),
-                path: "plans/quickstart.toml".into(),
-                text: String::new(),
-                bases: IndexMap::new(),
-                sha256: String::new(),
-                gates_sha256: String::new(),
-                vars: IndexMap::new(),
-                steps: vec![Some(1000)],
-                step_name: Some("points".into()),
-                not_covered: IndexMap::new(),
-                not_proven: IndexMap::new(),
-            },
-            host: Host {
-                name: "host".into(),
-                cpus: 2,
-                cpu_model: "model".into(),
-                affinity: "0-1".into(),
-                memory_bytes: 1,
-                disk_free_bytes: 1,
-                load1_at_start: 0.1,
-                kernel: "6".into(),
-            },
-            commits: IndexMap::new(),
-            generator_ceiling_per_s: None,
-        }))
+        Entry::RunStarted(Box::new(fixture::started()))
     }
 
     fn cell_started(at: f64, cell: u32) -> Entry {
@@ -288,11 +257,7 @@ mod tests {
     }
 
     fn opened(at: f64, name: &str) -> Entry {
-        Entry::WindowOpened(WindowOpened { at, name: name.into(), kind: "hold".into(), measured: true })
-    }
-
-    fn closed(at: f64, name: &str) -> Entry {
-        Entry::WindowClosed(WindowClosed { at, name: name.into() })
+        fixture::opened(at, name, "hold", true)
     }
 
     fn cell_finished(at: f64, cell: u32) -> Entry {
