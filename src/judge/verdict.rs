@@ -96,16 +96,12 @@ impl GateOutcome {
     #[must_use]
     pub fn sentence(&self) -> String {
         let bar = format!("must be {} {}", self.comparison.sign(), self.bound_text);
-        match (self.value, self.n) {
-            (Some(value), Some(n)) => {
-                let note = self.why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
-                format!("{} = {}, {bar} (n = {n}, {}{note})", self.metric, in_words(value, self.unit), self.window)
-            }
-            _ => {
-                let why = self.why.as_deref().unwrap_or("no reason was recorded");
-                format!("{} is unmeasured: {why}; it {bar}", self.metric)
-            }
+        if let (Some(value), Some(n)) = (self.value, self.n) {
+            let note = self.why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
+            return format!("{} = {}, {bar} (n = {n}, {}{note})", self.metric, in_words(value, self.unit), self.window);
         }
+        let why = self.why.as_deref().unwrap_or("no reason was recorded");
+        format!("{} is unmeasured: {why}; it {bar}", self.metric)
     }
 }
 

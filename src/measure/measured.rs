@@ -38,8 +38,23 @@ pub struct Figure {
     pub low: Option<f64>,
     /// The upper end of the 95% interval, where one is known.
     pub high: Option<f64>,
+    /// Whether `value` is the real one or bounds it.
+    pub exactness: Exactness,
     /// What the reader must know to read it right, such as `max of 12`.
     pub note: Option<String>,
+}
+
+/// How a value stands to the real one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Exactness {
+    /// It is the real one.
+    #[default]
+    Exact,
+    /// The real one is this or more: what was waited for had not come when the waiting ended, or only a part could be counted.
+    AtLeast,
+    /// The real one is this or less: the longest of a few stands for a percentile that the few cannot support.
+    AtMost,
 }
 
 /// The window that a figure was taken over: its name in words and its ends in seconds since the start of the run.
@@ -58,7 +73,18 @@ impl Figure {
     #[must_use]
     pub fn new(value: f64, unit: Unit, n: u64, extent: &Extent) -> Option<Self> {
         let Extent { window, from, to } = extent.clone();
-        value.is_finite().then_some(Self { value, unit, n, window, from, to, low: None, high: None, note: None })
+        value.is_finite().then_some(Self {
+            value,
+            unit,
+            n,
+            window,
+            from,
+            to,
+            low: None,
+            high: None,
+            exactness: Exactness::Exact,
+            note: None,
+        })
     }
 
     /// The value; always finite.
@@ -87,6 +113,27 @@ impl Measured {
     pub fn note(mut self, note: impl Into<String>) -> Self {
         if let Self::Value(figure) = &mut self {
             figure.note = Some(note.into());
+        }
+        self
+    }
+
+    /// The same figure as a bound of the real one.
+    #[must_use]
+    pub fn bounding(mut self, exactness: Exactness) -> Self {
+        if let Self::Value(figure) = &mut self {
+            figure.exactness = exactness;
+        }
+        self
+    }
+
+    /// The same figure with the ends of its 95% interval.
+    #[must_use]
+    pub fn between(mut self, low: f64, high: f64) -> Self {
+        if let Self::Value(figure) = &mut self
+            && low.is_finite()
+            && high.is_finite()
+        {
+            (figure.low, figure.high) = (Some(low), Some(high));
         }
         self
     }
@@ -130,6 +177,9 @@ struct Row {
     /// The upper end of the 95% interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     high: Option<f64>,
+    /// How the value stands to the real one.
+    #[serde(default, skip_serializing_if = "is_exact")]
+    exactness: Exactness,
     /// What the reader must know to read it right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -142,7 +192,7 @@ impl From<Measured> for Row {
     fn from(measured: Measured) -> Self {
         match measured {
             Measured::Unmeasured { why } => Self { unmeasured: Some(why), ..Self::default() },
-            Measured::Value(Figure { value, unit, n, window, from, to, low, high, note }) => Self {
+            Measured::Value(Figure { value, unit, n, window, from, to, low, high, exactness, note }) => Self {
                 value: Some(value),
                 unit: Some(unit),
                 n: Some(n),
@@ -151,6 +201,7 @@ impl From<Measured> for Row {
                 to: Some(to),
                 low,
                 high,
+                exactness,
                 note,
                 unmeasured: None,
             },
@@ -174,11 +225,19 @@ impl TryFrom<Row> for Measured {
                 to: Some(to),
                 low,
                 high,
+                exactness,
                 note,
-            } if value.is_finite() => Ok(Self::Value(Figure { value, unit, n, window, from, to, low, high, note })),
+            } if value.is_finite() => {
+                Ok(Self::Value(Figure { value, unit, n, window, from, to, low, high, exactness, note }))
+            }
             _ => Err("a measured value is either `value`, `unit`, `n`, `window`, `from`, `to`, or `unmeasured`"),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_exact(exactness: &Exactness) -> bool {
+    *exactness == Exactness::Exact
 }
 
 /// A value in words with its unit, to three or four significant figures: `7.31 s`, `98.4%`, `1.25 GB`, `12 340/s`.

@@ -464,8 +464,8 @@ pub struct Custody {
     pub missing_named: Vec<Reading>,
     /// The first rows too many.
     pub surplus_named: Vec<Reading>,
-    /// The first changed readings: what was acknowledged, and the stored value times 1024.
-    pub changed_named: Vec<(Reading, i64)>,
+    /// The first changed readings: what was sent, and the value that the store holds instead, as it gave it.
+    pub changed_named: Vec<(Reading, String)>,
     /// Whether the missing readings are known one by one (`rows_of_second`), or from counts and sums alone.
     pub identified: bool,
 }
