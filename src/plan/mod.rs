@@ -2,6 +2,7 @@
 
 pub mod checked;
 pub mod connection;
+pub mod diff;
 pub mod document;
 pub mod fleet;
 pub mod gate;

@@ -1,0 +1,5 @@
+//! What people see. Pure: everything returns text.
+
+pub mod plan_diff;
+pub mod plan_estimate;
+pub mod problem;
