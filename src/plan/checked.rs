@@ -93,7 +93,7 @@ pub struct CheckedProbe {
 }
 
 /// A gate whose names are resolved.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct CheckedGate {
     /// The gate's name, unique in the plan.
     pub name: String,

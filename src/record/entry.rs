@@ -10,8 +10,11 @@ use serde_json::Value;
 
 use crate::plan::checked::CheckedGate;
 
+/// The version of journals and results that this program writes and reads.
+pub const FORMAT: u32 = 1;
+
 /// One line of the journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// The run began. Always the first entry.
@@ -129,7 +132,7 @@ pub struct Host {
 }
 
 /// The cell that begins, with its gates as they will be judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellStarted {
     /// The time.
     pub at: f64,
@@ -195,7 +198,7 @@ pub enum Subject {
 }
 
 /// A phase begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowOpened {
     /// The time.
     pub at: f64,
@@ -208,7 +211,7 @@ pub struct WindowOpened {
 }
 
 /// A phase ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowClosed {
     /// The time.
     pub at: f64,
@@ -288,7 +291,7 @@ pub struct Second {
 }
 
 /// Payload seconds that changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// The load.
     pub load: String,
@@ -297,7 +300,7 @@ pub struct Ledger {
 }
 
 /// Readings that were written and never acknowledged. They may be stored or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InDoubt {
     /// The load.
     pub load: String,
@@ -461,8 +464,8 @@ pub struct Custody {
     pub missing_named: Vec<Reading>,
     /// The first rows too many.
     pub surplus_named: Vec<Reading>,
-    /// The first changed readings: what was acknowledged, and the stored value times 1024.
-    pub changed_named: Vec<(Reading, i64)>,
+    /// The first changed readings: what was sent, and the value that the store holds instead, as it gave it.
+    pub changed_named: Vec<(Reading, String)>,
     /// Whether the missing readings are known one by one (`rows_of_second`), or from counts and sums alone.
     pub identified: bool,
 }
@@ -543,7 +546,7 @@ pub enum EventKind {
 }
 
 /// The cell ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinished {
     /// The time.
     pub at: f64,
@@ -566,7 +569,7 @@ pub enum CutShort {
 }
 
 /// The run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// The time.
     pub at: f64,
