@@ -5,10 +5,7 @@ use std::{
     io::{self, IsTerminal, Write},
 };
 
-use crate::{
-    problem::Problems,
-    report::problem::{self, Paint},
-};
+use crate::problem::Problems;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -24,13 +21,12 @@ pub(super) enum Colour {
 
 impl Colour {
     /// Whether what is written to a stream may carry colour.
-    pub(super) fn paint(self, stream: &impl IsTerminal) -> Paint {
-        let wanted = match self {
+    pub(super) fn on(self, stream: &impl IsTerminal) -> bool {
+        match self {
             Self::Always => true,
             Self::Never => false,
             Self::Auto => stream.is_terminal() && !no_colour(),
-        };
-        if wanted { Paint::Colour } else { Paint::Plain }
+        }
     }
 }
 
@@ -51,7 +47,7 @@ pub(super) fn remark(text: &str) {
 
 /// Prints problems to standard error.
 pub(super) fn problems(problems: &Problems, colour: Colour) {
-    remark(&problem::text(problems, colour.paint(&io::stderr())));
+    remark(&problems.render(colour.on(&io::stderr())));
 }
 
 /// A reader that went away (`scaler … | head`) is no error; nothing else can be done about a terminal that fails either.

@@ -15,8 +15,19 @@ pub(crate) const HOST: &[&str] = &["cpus", "memory_bytes", "name"];
 
 /// The tables whose texts may wait for a cell's beginning.
 const LATE_TABLES: &[&str] = &[
-    "target", "connections", "loads", "messages", "queries", "watches", "probes", "workflows", "setup", "phase",
-    "teardown", "live_safety", "commits",
+    "target",
+    "connections",
+    "loads",
+    "messages",
+    "queries",
+    "watches",
+    "probes",
+    "workflows",
+    "setup",
+    "phase",
+    "teardown",
+    "live_safety",
+    "commits",
 ];
 
 /// The names of the moment of use, by the place of the text. `*` stands for one segment, a last `**` for all that follow.

@@ -2,4 +2,3 @@
 
 pub mod plan_diff;
 pub mod plan_estimate;
-pub mod problem;

@@ -50,7 +50,7 @@ impl Source {
 
 /// Every Rust file.
 pub(super) fn rust_files() -> Vec<Source> {
-    files(|path| path.ends_with(".rs"))
+    files(|path| Path::new(path).extension().is_some_and(|extension| extension == "rs"))
 }
 
 /// Every file that people write, but for the lock file, which is written by cargo.
@@ -71,7 +71,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Source>) {
         let entry = entry.expect("an entry");
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
-        if ["target", ".git", "results"].contains(&path.as_str()) {
+        if ["target", ".git", "results", "proptest-regressions"].contains(&path.as_str()) {
             continue;
         }
         if entry.file_type().expect("a type").is_dir() {
