@@ -1,9 +1,11 @@
 //! What the plan file says. Pure: no file, network, clock or chance in here.
 
+pub mod blueprint;
 pub mod checked;
 pub mod connection;
 pub mod diff;
 pub mod document;
+pub mod env_file;
 pub mod fill;
 pub mod fleet;
 pub mod gate;
