@@ -359,7 +359,7 @@ mod tests {
             ("{{ soak }}", "unknown name `soak` in a template"),
             ("{{ run.folder }}", "`run` cannot be used here"),
             ("{{ vars.n + }}", "a template that cannot be read"),
-            ("{{ vars.soak * 2 }}", "a template without a value"),
+            ("{{ vars.soak - 2 }}", "a template without a value"),
             ("{{ vars.brace }}", "a template within a template"),
             ("a {{ vars.n", "`{{` without `}}`"),
         ] {
