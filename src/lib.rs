@@ -1,9 +1,11 @@
 //! scaler finds out, honestly, how far one telemetry server goes and why it stopped there.
 
+pub mod cli;
 pub mod host;
 pub mod judge;
 pub mod measure;
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod report;
 pub mod run;

@@ -1,10 +1,12 @@
-//! What people see. Pure: a result in, text out.
+//! What people see. Pure: everything returns text.
 
 mod columns;
 mod evidence;
 pub mod layout;
 pub mod list;
 pub mod number;
+pub mod plan_diff;
+pub mod plan_estimate;
 pub mod progress;
 pub mod rejudged;
 pub mod show;

@@ -3,6 +3,7 @@
 use super::{
     columns::{first_failure, step},
     layout::{Screen, labelled, table},
+    plan_diff::line,
     summary,
 };
 use crate::judge::rejudge::{MovedBar, Rejudged};
@@ -33,12 +34,5 @@ pub fn rejudged(judged: &Rejudged, screen: Screen) -> String {
 }
 
 fn moved_bar(bar: &MovedBar) -> String {
-    let MovedBar { cells, gate, before, after, direction } = bar;
-    let cells = cells.join(", ");
-    let way = direction.text();
-    match (before, after) {
-        (Some(before), Some(after)) => format!("- {gate}: {before} → {after}, {way} ({cells})"),
-        (Some(before), None) => format!("- {gate}: {before} is gone, {way} ({cells})"),
-        (None, after) => format!("- {gate}: {} is new, {way} ({cells})", after.as_deref().unwrap_or_default()),
-    }
+    format!("- {}, in {}", line(&bar.change, str::to_owned), bar.cells.join(", "))
 }

@@ -1,0 +1,197 @@
+//! The JSON schema of a plan, made from the types.
+//!
+//! Two schemas from one source. [`filled_schema`] is what the checker validates: plain `properties`, no `anyOf` around options and no
+//! `oneOf` around words, so that every error is a leaf that points at one key or value. [`plan_schema`] is what editors validate
+//! (draft 7, which their TOML plugins read): the same, but a placeholder may stand for any number, truth value, word or quantity, and a plan
+//! that extends another may leave out what that one says.
+
+use schemars::{
+    Schema, generate::SchemaSettings,
+    transform::{Transform, transform_subschemas},
+};
+use serde_json::{Map, Value, json};
+
+use super::document::Plan;
+
+/// The text of a placeholder, alone in its string.
+const PLACEHOLDER: &str = r"\{\{.*\}\}";
+
+/// The schema that editors use: `schema/plan.schema.json`.
+#[must_use]
+pub fn plan_schema() -> Value {
+    let mut schema = made_of_types();
+    Placeholders.transform(&mut schema);
+    less_for_extending(&mut schema);
+    schema.to_value()
+}
+
+/// The schema of a plan whose placeholders are filled.
+#[must_use]
+pub(crate) fn filled_schema() -> Value {
+    made_of_types().to_value()
+}
+
+fn made_of_types() -> Schema {
+    SchemaSettings::draft07()
+        .with_transform(NoNull)
+        .with_transform(Words)
+        .into_generator()
+        .into_root_schema_for::<Plan>()
+}
+
+/// TOML has no null: an optional field is a field that may be absent, and its schema is that of its value.
+#[derive(Clone)]
+struct NoNull;
+
+impl Transform for NoNull {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        if let Some(Value::Array(kinds)) = object.get_mut("type") {
+            kinds.retain(|kind| kind != "null");
+            if let [only] = kinds.as_slice() {
+                let only = only.clone();
+                object.insert("type".to_owned(), only);
+            }
+        }
+        if object.get("default") == Some(&Value::Null) {
+            object.remove("default");
+        }
+        if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+            choices.retain(|choice| choice != &json!({"type": "null"}));
+            if let [Value::Object(only)] = choices.as_slice() {
+                let only = only.clone();
+                object.remove("anyOf");
+                adopt(object, only);
+            }
+        }
+    }
+}
+
+/// Takes a schema's keywords into another; a `$ref` needs a wrapper, because draft 7 ignores what stands beside it.
+fn adopt(object: &mut Map<String, Value>, inner: Map<String, Value>) {
+    if inner.contains_key("$ref") && !object.is_empty() {
+        object.insert("allOf".to_owned(), json!([inner]));
+    } else {
+        for (key, value) in inner {
+            object.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// A choice of words is one `enum` with the words' meanings in its description, not a `oneOf` of constants.
+#[derive(Clone)]
+struct Words;
+
+impl Transform for Words {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        let Some(Value::Array(choices)) = object.get("oneOf") else { return };
+        let mut words = Vec::new();
+        let mut meanings = String::new();
+        for choice in choices {
+            let Some(word) = choice.get("const").and_then(Value::as_str) else { return };
+            words.push(json!(word));
+            if let Some(meaning) = choice.get("description").and_then(Value::as_str) {
+                meanings.push_str(&format!("\n- `{word}`: {meaning}"));
+            }
+        }
+        object.remove("oneOf");
+        object.insert("type".to_owned(), json!("string"));
+        object.insert("enum".to_owned(), Value::Array(words));
+        if let Some(Value::String(description)) = object.get_mut("description") {
+            description.push_str(&meanings);
+        }
+    }
+}
+
+/// Lets a placeholder stand where something else than a free text is wanted.
+struct Placeholders;
+
+impl Transform for Placeholders {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        if object.contains_key("enum") {
+            let words = json!({ "enum": object.remove("enum"), "type": object.remove("type") });
+            object.insert("anyOf".to_owned(), json!([words, { "type": "string", "pattern": PLACEHOLDER }]));
+            return;
+        }
+        if let Some(Value::String(pattern)) = object.get("pattern") {
+            let wider = format!("({pattern})|({PLACEHOLDER})");
+            object.insert("pattern".to_owned(), json!(wider));
+            return;
+        }
+        let kinds = match object.get("type") {
+            Some(Value::String(kind)) if matches!(kind.as_str(), "integer" | "number" | "boolean" | "array") => {
+                json!([kind, "string"])
+            }
+            _ => return,
+        };
+        object.insert("type".to_owned(), kinds);
+        object.insert("pattern".to_owned(), json!(PLACEHOLDER));
+    }
+}
+
+/// A plan with `extends` need not say what the other one says.
+fn less_for_extending(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if let Some(required) = object.remove("required") {
+        object.insert("if".to_owned(), json!({ "not": { "required": ["extends"] } }));
+        object.insert("then".to_owned(), json!({ "required": required }));
+        object.insert("required".to_owned(), json!(["format", "name"]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_schema_is_the_one_of_the_types() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/plan.schema.json");
+        let made = format!("{:#}\n", plan_schema());
+        if std::env::var_os("SCALER_UPDATE").is_some() {
+            std::fs::write(path, &made).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap();
+        assert!(committed == made, "schema/plan.schema.json is stale: run the tests once with SCALER_UPDATE=1");
+    }
+
+    #[test]
+    fn every_field_says_what_it_is_and_no_choice_hides_an_error() {
+        fn visit(schema: &Value, at: &str) {
+            let Value::Object(object) = schema else { return };
+            for hiding in ["oneOf", "anyOf", "$defs"] {
+                assert!(!object.contains_key(hiding), "{at}: {hiding}");
+            }
+            for (name, field) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                assert!(field.get("description").is_some(), "{at}.{name} has no description");
+                visit(field, &format!("{at}.{name}"));
+            }
+            for (name, definition) in object.get("definitions").and_then(Value::as_object).into_iter().flatten() {
+                if definition.get("properties").is_some() {
+                    assert_eq!(definition["additionalProperties"], json!(false), "{name}");
+                }
+                visit(definition, name);
+            }
+        }
+        visit(&filled_schema(), "plan");
+    }
+
+    #[test]
+    fn a_placeholder_may_stand_for_anything_that_is_not_a_free_text() {
+        let validator = jsonschema::validator_for(&plan_schema()).unwrap();
+        let plan = json!({
+            "format": 1, "name": "n", "extends": "base.toml",
+            "fleet": { "points": "{{ step.points }}", "points_per_equip": "{{ vars.n }}" },
+            "phase": [{ "name": "soak", "hold": { "for": "{{ vars.soak }}", "measure": "{{ vars.measure }}" } }],
+            "gate": [{ "metric": "lag.p95_s", "below": "{{ vars.bar }}", "miss": "{{ vars.miss }}" }],
+        });
+        let errors: Vec<String> = validator.iter_errors(&plan).map(|error| error.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new());
+        let wrong = json!({ "format": 1, "name": "n", "extends": "b", "gate": [{ "metric": "m", "miss": "fial" }] });
+        assert!(!validator.is_valid(&wrong));
+    }
+}

@@ -1,0 +1,4 @@
+//! The integration tests: the real program, real files, real processes.
+
+mod cli;
+mod house;
