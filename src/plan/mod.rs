@@ -26,6 +26,7 @@ mod sets;
 pub mod secret;
 pub mod target;
 mod template;
+pub mod touches;
 mod tree;
 mod validate;
 pub mod watch;

@@ -2,3 +2,4 @@
 
 pub mod plan_diff;
 pub mod plan_estimate;
+pub mod plan_show;
