@@ -1,18 +1,17 @@
 //! The results folder: names, the lock that keeps a second run out, and writing that leaves either the old file or the whole new one.
 
 use std::{
-    fmt,
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufWriter, Read, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::entry::FORMAT;
+use super::{entry::FORMAT, folder_error::FolderError};
 
 /// The largest result that is read; reading takes memory in proportion.
 pub const LARGEST_RESULT: u64 = 4 * 1024 * 1024 * 1024;
@@ -21,62 +20,6 @@ pub const LARGEST_RESULT: u64 = 4 * 1024 * 1024 * 1024;
 const RESULT: &str = "json";
 /// The end of the name of a journal.
 const JOURNAL: &str = "journal";
-
-/// What went wrong with the results folder, and what to do about it.
-#[derive(Debug)]
-pub enum FolderError {
-    /// A file or the folder could not be used: what was tried, the path, and the system's reason.
-    Io(&'static str, PathBuf, io::Error),
-    /// Another run uses the folder: its description.
-    Locked(PathBuf, String),
-    /// Nothing has this name.
-    NotFound(String, PathBuf),
-    /// Several runs begin with this name.
-    Ambiguous(String, Vec<String>),
-    /// The file is no result.
-    NoResult(PathBuf, String),
-    /// The run has a journal and no result: it was killed, or goes on.
-    OnlyJournal(PathBuf),
-}
-
-impl fmt::Display for FolderError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(what, path, error) => write!(out, "cannot {what} {}: {error}{}", path.display(), advice(error)),
-            Self::Locked(path, who) => {
-                write!(
-                    out,
-                    "{} is in use by {who}; wait for it, or choose another folder with --results",
-                    path.display()
-                )
-            }
-            Self::NotFound(name, path) => {
-                write!(out, "no run {name:?} in {}; `scaler results list` shows those that there are", path.display())
-            }
-            Self::Ambiguous(name, runs) => write!(out, "{name:?} may mean {}; write more of it", runs.join(", ")),
-            Self::NoResult(path, why) => write!(out, "{} is no result: {why}", path.display()),
-            Self::OnlyJournal(path) => {
-                let path = path.display();
-                write!(
-                    out,
-                    "the run did not end, so there is only its journal; `scaler results recover {path}` makes a result of it"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for FolderError {}
-
-fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space, or choose another folder with --results"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose another folder with --results",
-        _ => "",
-    }
-}
 
 /// A folder with results.
 #[derive(Clone, Debug)]
@@ -248,25 +191,26 @@ fn write_and_rename(temporary: &Path, path: &Path, folder: &Path, value: &Value)
     File::open(folder)?.sync_all()
 }
 
-/// Reads a result of a format that this program knows.
+/// Reads a result, or a part of one, of a format that this program knows.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     let failed = |error| FolderError::Io("read", path.to_owned(), error);
     let no_result = |why: String| FolderError::NoResult(path.to_owned(), why);
-    let file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    if size > LARGEST_RESULT {
-        return Err(no_result(format!("it has {size} bytes; at most {LARGEST_RESULT} are read")));
+    let mut text = Vec::new();
+    let length = File::open(path).and_then(|file| file.take(LARGEST_RESULT + 1).read_to_end(&mut text));
+    if length.map_err(failed)? as u64 > LARGEST_RESULT {
+        return Err(no_result(format!("it has more than {LARGEST_RESULT} bytes")));
     }
-    let input = BufReader::new(file.take(LARGEST_RESULT));
-    let value: Value = serde_json::from_reader(input).map_err(|error| no_result(error.to_string()))?;
-    match value.get("format").and_then(Value::as_u64) {
-        Some(format) if format == u64::from(FORMAT) => {}
-        Some(format) => {
-            return Err(no_result(format!("it has format {format}, and this scaler reads format {FORMAT}")));
-        }
-        None => return Err(no_result("it has no format".to_owned())),
+    let known: Format = serde_json::from_slice(&text).map_err(|error| no_result(error.to_string()))?;
+    if known.format != FORMAT {
+        return Err(no_result(format!("it has format {}, and this scaler reads format {FORMAT}", known.format)));
     }
-    serde_json::from_value(value).map_err(|error| no_result(error.to_string()))
+    serde_json::from_slice(&text).map_err(|error| no_result(error.to_string()))
+}
+
+/// The first thing to know of a result.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
 }
 
 /// `YYYYMMDDTHHMMSSZ` of a Unix second. Times that no calendar has become the latest one.
@@ -291,6 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::problem::Problem;
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let temporary = tempfile::tempdir().unwrap();
@@ -313,7 +258,7 @@ mod tests {
         let (_guard, folder) = folder();
         let lock = folder.lock("run 20261130T180000Z (process 4711)").unwrap();
         let error = folder.lock("run B").unwrap_err().to_string();
-        assert!(error.contains("is in use by run 20261130T180000Z (process 4711); wait for it"), "{error}");
+        assert!(error.contains("is in use by run 20261130T180000Z (process 4711)"), "{error}");
         drop(lock);
         folder.lock("run B").unwrap();
     }
@@ -340,10 +285,11 @@ mod tests {
             assert_eq!(folder.find_result(name).unwrap(), first, "{name}");
         }
         let error = |name: &str| folder.find_result(name).unwrap_err().to_string();
-        assert!(error("20261130").contains("20261130T180000Z-quickstart, 20261130T180500Z-quickstart; write more"));
+        assert!(error("20261130").contains("20261130T180000Z-quickstart, 20261130T180500Z-quickstart"));
         assert!(error("").starts_with("\"\" may mean "), "{}", error(""));
         assert!(error("2025").starts_with("no run \"2025\" in "));
-        assert!(error("20261201").contains("scaler results recover"));
+        let problem = Problem::from(folder.find_result("20261201").unwrap_err());
+        assert!(problem.help.unwrap().starts_with("`scaler results recover "), "{}", problem.title);
         assert_eq!(folder.find_journal("20261201").unwrap(), killed);
     }
 
@@ -364,8 +310,8 @@ mod tests {
         let path = folder.path().join("missing").join("a.json");
         let error = write_json(&path, &json!({})).unwrap_err().to_string();
         assert!(error.starts_with("cannot write ") && error.contains("No such file"), "{error}");
-        let full = FolderError::Io("write", path, io::ErrorKind::StorageFull.into()).to_string();
-        assert!(full.ends_with("; free some space, or choose another folder with --results"), "{full}");
+        let full = FolderError::Io("write", path, io::ErrorKind::StorageFull.into());
+        assert_eq!(Problem::from(full).help.unwrap(), "free some space, or choose another folder with --results");
     }
 
     #[test]
@@ -374,9 +320,9 @@ mod tests {
         let path = folder.path().join("a.json");
         let cases = [
             ("", "EOF while parsing"),
-            ("[1]", "it has no format"),
+            ("{}", "missing field `format`"),
             (r#"{"format":2}"#, "it has format 2, and this scaler reads format 1"),
-            (&"[".repeat(5000), "recursion limit exceeded"),
+            (&format!("{{\"format\":1,\"a\":{}{}}}", "[".repeat(500), "]".repeat(500)), "recursion limit exceeded"),
         ];
         for (text, reason) in cases {
             fs::write(&path, text).unwrap();

@@ -6,5 +6,6 @@ pub mod entry;
 pub(crate) mod fixture;
 pub mod fold;
 pub mod folder;
+pub mod folder_error;
 pub mod journal;
 pub mod redact;

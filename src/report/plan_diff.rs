@@ -67,7 +67,7 @@ fn by_topic(diff: &PlanDiff) -> Vec<(Topic, Vec<&Change>)> {
 }
 
 /// `gate lag.p95_s: < 30s → < 60s (loosened)`
-fn line(change: &Change, value: fn(&str) -> String) -> String {
+pub(super) fn line(change: &Change, value: fn(&str) -> String) -> String {
     let effect = change.effect.map(|effect| format!(" ({})", effect.word())).unwrap_or_default();
     let (subject, part) = (&change.subject, &change.part);
     let place = match (part.as_str(), &change.alteration) {

@@ -7,7 +7,7 @@ use crate::plan::{
 };
 
 /// What changes between two lists of gates. Gates belong together by name, or else by metric and window.
-pub(super) fn changes(before: &[CheckedGate], after: &[CheckedGate]) -> Vec<Change> {
+pub(crate) fn changes(before: &[CheckedGate], after: &[CheckedGate]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut matched = vec![false; before.len()];
     for gate in after {

@@ -4,7 +4,7 @@
 //! (`"60s"` for `"1m"`, a default written out) is no change. Gates are compared by the values that they accept, so that a bar
 //! which was moved is called loosened or tightened.
 
-mod bars;
+pub(crate) mod bars;
 mod cost;
 mod excerpt;
 mod tree;
