@@ -12,17 +12,20 @@
 //! A running load is one thread that wakes every two milliseconds, takes the acknowledgements of each connection in, encodes everything that is due into
 //! one buffer, and writes it with one call. It holds nothing for a point, and a few bytes for each publish in flight.
 
+pub mod courier;
 mod distribution;
 pub mod encode;
 pub mod expected;
 pub mod fleet;
 mod generator;
 pub mod link;
+pub mod message;
 mod outlet;
 pub mod pace;
 pub mod packets;
 mod segment;
 mod stamp;
+pub mod subscription;
 mod tally;
 pub mod template;
 pub mod value;

@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
     }
 
     fn json_string(&mut self, text: &str, quoted_ts: bool) -> Result<(), String> {
-        if let Some(name) = only_placeholder(text) {
+        if let Some(name) = only_expression(text) {
             let segment = self.placeholder(name, Place::JsonString)?;
             let is_text =
                 matches!(segment, Segment::LabelJson | Segment::TopicJson) || (segment == Segment::Ts && quoted_ts);
@@ -147,8 +147,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The name, when a string is one placeholder and nothing else.
-fn only_placeholder(text: &str) -> Option<&str> {
+/// What stands inside, when a string is one placeholder and nothing else.
+pub(super) fn only_expression(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     (!inside.contains("{{") && !inside.contains("}}")).then(|| inside.trim())
 }

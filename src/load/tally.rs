@@ -8,7 +8,7 @@ const EVENTS_PER_SLICE: usize = 20;
 
 /// The counters of one load.
 #[derive(Debug)]
-pub struct Tally {
+pub(super) struct Tally {
     load: String,
     schedule: Schedule,
     /// The start of the schedule, Unix nanoseconds.
@@ -36,8 +36,7 @@ struct Dated {
 
 impl Tally {
     /// Counters of a load whose schedule starts at `start_ns` on the clock of the run, which is `start_unix_ns` on the wall.
-    #[must_use]
-    pub fn new(load: &str, schedule: Schedule, start_ns: u64, start_unix_ns: u64) -> Self {
+    pub(super) fn new(load: &str, schedule: Schedule, start_ns: u64, start_unix_ns: u64) -> Self {
         let from = seconds(start_ns);
         Self {
             load: load.to_owned(),
@@ -58,7 +57,7 @@ impl Tally {
 
     /// A reading was written to a socket for the first time. Times are nanoseconds since the start of the schedule.
     #[inline]
-    pub fn offered(&mut self, due_ns: u64, written_ns: u64) {
+    pub(super) fn offered(&mut self, due_ns: u64, written_ns: u64) {
         self.slice.offered += 1;
         self.schedule_lag.record_us(written_ns.saturating_sub(due_ns) / 1000);
         self.second_of(due_ns).offered += 1;
@@ -66,7 +65,7 @@ impl Tally {
 
     /// A reading's PUBACK came.
     #[inline]
-    pub fn acked(&mut self, due_ns: u64, sent_ns: u64, now_ns: u64, value: i64) {
+    pub(super) fn acked(&mut self, due_ns: u64, sent_ns: u64, now_ns: u64, value: i64) {
         self.slice.acked += 1;
         self.ack_service.record_us(now_ns.saturating_sub(sent_ns) / 1000);
         self.ack_response.record_us(now_ns.saturating_sub(due_ns) / 1000);
@@ -76,34 +75,34 @@ impl Tally {
     }
 
     /// A reading was written again.
-    pub fn resent(&mut self, due_ns: u64) {
+    pub(super) fn resent(&mut self, due_ns: u64) {
         self.slice.resent += 1;
         self.second_of(due_ns).resent += 1;
     }
 
     /// Bytes were written.
-    pub fn wrote(&mut self, bytes: u64) {
+    pub(super) fn wrote(&mut self, bytes: u64) {
         self.slice.bytes += bytes;
     }
 
     /// Something happened to a connection. Each event counts; the journal gets the first ones of each slice.
-    pub fn event(&mut self, now_ns: u64, kind: EventKind, detail: String) {
+    pub(super) fn event(&mut self, now_ns: u64, kind: EventKind, detail: String) {
         let at = seconds(self.start_ns + now_ns);
         self.events.push(Event { at, kind, subject: self.load.clone(), detail });
     }
 
     /// Publishes whose PUBACK did not come in time.
-    pub fn timed_out(&mut self, count: u64) {
+    pub(super) fn timed_out(&mut self, count: u64) {
         self.slice.timed_out += count;
     }
 
     /// A connection was lost.
-    pub fn disconnected(&mut self) {
+    pub(super) fn disconnected(&mut self) {
         self.slice.disconnects += 1;
     }
 
     /// A connection was made again.
-    pub fn reconnected(&mut self) {
+    pub(super) fn reconnected(&mut self) {
         self.slice.reconnects += 1;
     }
 
@@ -143,7 +142,7 @@ impl Tally {
     }
 
     /// Ends the slice here and begins the next one. `due_ns` is the time up to which readings are due: `now_ns`, or the stop of the load.
-    pub fn cut(&mut self, now_ns: u64, due_ns: u64, in_flight: u64, cpu_s: f64) -> Vec<Entry> {
+    pub(super) fn cut(&mut self, now_ns: u64, due_ns: u64, in_flight: u64, cpu_s: f64) -> Vec<Entry> {
         self.count_due(due_ns);
         self.offered += self.slice.offered;
         self.slice.to = seconds(self.start_ns + now_ns);
