@@ -3,4 +3,5 @@
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod reference;
 pub mod run;
