@@ -4,4 +4,5 @@ pub mod load;
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod reference;
 pub mod run;
