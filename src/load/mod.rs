@@ -12,6 +12,7 @@
 //! A running load is one thread that wakes every two milliseconds, takes the acknowledgements of each connection in, encodes everything that is due into
 //! one buffer, and writes it with one call. It holds nothing for a point, and a few bytes for each publish in flight.
 
+pub mod ceiling;
 pub mod courier;
 mod distribution;
 pub mod encode;
