@@ -3,11 +3,13 @@
 //! Each verb is a file with an `Args` and a `run(&args) -> Outcome`; [`main`] prints what failed and turns the
 //! [`exit::Exit`] into the process's exit code.
 
+mod calibrate;
 mod completions;
 pub mod exit;
 mod failure;
 mod launch;
 mod man;
+mod reference;
 mod screen;
 
 use std::{ffi::OsString, panic, process::ExitCode};
@@ -19,6 +21,7 @@ use self::{
     failure::{Failure, Outcome},
     screen::Colour,
 };
+use crate::reference::ReferenceCommand;
 
 /// Finds out, honestly, how far one telemetry server goes and why it stopped there.
 ///
@@ -50,6 +53,11 @@ First steps:
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Measure what the generator itself reaches on this host.
+    Calibrate(calibrate::Args),
+    /// Run a server of the reference target.
+    #[command(subcommand, arg_required_else_help = true)]
+    Reference(ReferenceCommand),
     /// Print the completions of a shell.
     Completions(completions::Args),
     /// Print the manual page, or write all of them.
@@ -85,6 +93,8 @@ fn run(arguments: Vec<OsString>) -> Exit {
 
 fn dispatch(verb: Verb) -> Outcome {
     match verb {
+        Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
         Verb::Launch(args) => launch::run(&args),
