@@ -9,6 +9,7 @@ pub mod exit;
 mod failure;
 mod launch;
 mod man;
+mod plan;
 mod reference;
 mod screen;
 
@@ -53,6 +54,9 @@ First steps:
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Write, check, compare and run plans.
+    #[command(subcommand, arg_required_else_help = true)]
+    Plan(plan::Verb),
     /// Measure what the generator itself reaches on this host.
     Calibrate(calibrate::Args),
     /// Run a server of the reference target.
@@ -82,7 +86,7 @@ fn run(arguments: Vec<OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => return explain_arguments(&error),
     };
-    match dispatch(cli.verb) {
+    match dispatch(cli.verb, cli.color) {
         Ok(exit) => exit,
         Err(failure) => {
             screen::problems(&failure.problems, cli.color);
@@ -91,8 +95,9 @@ fn run(arguments: Vec<OsString>) -> Exit {
     }
 }
 
-fn dispatch(verb: Verb) -> Outcome {
+fn dispatch(verb: Verb, colour: Colour) -> Outcome {
     match verb {
+        Verb::Plan(verb) => plan::run(verb, colour),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),

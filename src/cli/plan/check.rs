@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Colour, Exit, Outcome, screen,
+    Colour, Exit, screen,
     source::{Sets, load},
 };
 use crate::{
@@ -20,7 +20,7 @@ Examples:
   scaler plan check plans/quickstart.toml --set soak=15m
 
 With --json there is one line for each plan: {\"plan\", \"problems\": […], \"estimate\": […]}.")]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// The plans.
     #[arg(required = true, value_name = "PLAN")]
     paths: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
+pub(super) fn run(args: &Args, colour: Colour) -> Exit {
     let mut exit = Exit::Pass;
     for path in &args.paths {
         let checked = load(path, &args.sets.pairs);
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
             (Err(failure), false) => screen::problems(&failure.problems, colour),
         }
     }
-    Ok(exit)
+    exit
 }
 
 fn tell(path: &str, checked: &Checked, colour: Colour) {

@@ -20,7 +20,7 @@ Examples:
   scaler plan diff main:plans/nash.toml HEAD:plans/nash.toml --markdown    for a pull request
 
 Both plans must be right; `scaler plan check` says what is wrong with them.")]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// The plan before: a file, or REV:path from git.
     #[arg(value_name = "A")]
     before: String,

@@ -34,7 +34,7 @@ Examples:
   scaler plan init plans/quickstart.toml --rotate    new values for all of the plan's secrets
 
 Secrets with `env` come from the environment and are not written. Inside a git checkout the file must be ignored by git.")]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
     /// Write new values for secrets that have one already.

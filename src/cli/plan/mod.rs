@@ -28,7 +28,7 @@ pub(super) enum Verb {
 
 pub(super) fn run(verb: Verb, colour: Colour) -> Outcome {
     match verb {
-        Verb::Check(args) => check::run(&args, colour),
+        Verb::Check(args) => Ok(check::run(&args, colour)),
         Verb::Show(args) => show::run(&args, colour),
         Verb::Diff(args) => diff::run(&args),
         Verb::New(args) => new::run(&args, colour),

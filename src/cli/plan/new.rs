@@ -32,7 +32,7 @@ Examples:
   scaler plan new ./my.toml.j2 --set host=nash --set soak=15m -o plans/nash.toml
 
 A template is a path, a name in plans/templates, or one that scaler has with it: reference-host.")]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// The template.
     template: String,
     /// Set a variable of the template; may be repeated.
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
 /// A path, a name in the folder of templates, or a built-in one.
 fn find(name: &str) -> Result<Arc<Source>, Failure> {
     let in_folder = format!("{FOLDER}/{name}.toml.j2");
-    for path in [name, in_folder.as_str()].into_iter().filter(|path| Path::new(path).is_file()) {
+    if let Some(path) = [name, in_folder.as_str()].into_iter().find(|path| Path::new(path).is_file()) {
         let text = fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
         return Ok(Arc::new(Source { name: path.to_owned(), text }));
     }

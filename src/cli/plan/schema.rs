@@ -10,7 +10,7 @@ Examples:
 
 A plan names its schema in its first line, so that editors complete and check it:
   #:schema ../schema/plan.schema.json")]
-pub(super) struct Args {}
+pub(in crate::cli) struct Args {}
 
 pub(super) fn run(_: &Args) -> Outcome {
     let text = serde_json::to_string_pretty(&plan_schema()).map_err(|error| Failure::internal(error.to_string()))?;

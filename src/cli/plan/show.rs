@@ -11,7 +11,7 @@ Examples:
 
 The output is TOML. With a ladder, `step` is that of the first cell; texts with `run`, `secrets` and the like are filled when
 they are used. Behind each value stands the file and line that it comes from.")]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 }
@@ -21,10 +21,9 @@ pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
     if !checked.warnings.0.is_empty() {
         screen::problems(&checked.warnings, colour);
     }
-    let origin = |pointer: &str| checked.origin(pointer).map(|(file, line)| (file.clone(), line));
     let first = checked.header.steps.first().copied().flatten();
     let cell = checked.cell(first, None)?;
-    screen::print(&plan_show::effective(checked.effective(), &origin));
+    screen::print(&plan_show::effective(checked.effective(), &|pointer| checked.origin(pointer)));
     screen::print(&format!("\n{}", plan_show::touches(&touches(&checked.header, &cell))));
     Ok(Exit::Pass)
 }
