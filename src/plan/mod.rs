@@ -29,7 +29,6 @@ pub mod safety;
 pub mod schema;
 mod scope;
 mod sets;
-pub mod show;
 pub mod secret;
 pub mod subject;
 pub mod target;
