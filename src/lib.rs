@@ -3,9 +3,11 @@
 pub mod cli;
 pub mod host;
 pub mod judge;
+pub mod load;
 pub mod measure;
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod reference;
 pub mod report;
 pub mod run;

@@ -3,11 +3,14 @@
 //! Each verb is a file with an `Args` and a `run(&args) -> Outcome`; [`main`] prints what failed and turns the
 //! [`exit::Exit`] into the process's exit code.
 
+mod calibrate;
 mod completions;
 pub mod exit;
 mod failure;
 mod launch;
 mod man;
+mod plan;
+mod reference;
 mod screen;
 
 use std::{ffi::OsString, panic, process::ExitCode};
@@ -19,6 +22,7 @@ use self::{
     failure::{Failure, Outcome},
     screen::Colour,
 };
+use crate::reference::ReferenceCommand;
 
 /// Finds out, honestly, how far one telemetry server goes and why it stopped there.
 ///
@@ -50,6 +54,14 @@ First steps:
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Write, check, compare and run plans.
+    #[command(subcommand, arg_required_else_help = true)]
+    Plan(plan::Verb),
+    /// Measure what the generator itself reaches on this host.
+    Calibrate(calibrate::Args),
+    /// Run a server of the reference target.
+    #[command(subcommand, arg_required_else_help = true)]
+    Reference(ReferenceCommand),
     /// Print the completions of a shell.
     Completions(completions::Args),
     /// Print the manual page, or write all of them.
@@ -74,7 +86,7 @@ fn run(arguments: Vec<OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => return explain_arguments(&error),
     };
-    match dispatch(cli.verb) {
+    match dispatch(cli.verb, cli.color) {
         Ok(exit) => exit,
         Err(failure) => {
             screen::problems(&failure.problems, cli.color);
@@ -83,8 +95,11 @@ fn run(arguments: Vec<OsString>) -> Exit {
     }
 }
 
-fn dispatch(verb: Verb) -> Outcome {
+fn dispatch(verb: Verb, colour: Colour) -> Outcome {
     match verb {
+        Verb::Plan(verb) => plan::run(verb, colour),
+        Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
         Verb::Launch(args) => launch::run(&args),

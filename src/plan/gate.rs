@@ -95,6 +95,18 @@ impl Comparison {
         }
     }
 
+    /// The key that a plan writes it with.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at_least",
+            Self::AtMost => "at_most",
+            Self::Above => "above",
+            Self::Below => "below",
+            Self::Equals => "equals",
+        }
+    }
+
     /// The sign that reports print.
     #[must_use]
     pub fn sign(self) -> &'static str {

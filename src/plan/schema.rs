@@ -25,10 +25,13 @@ pub fn plan_schema() -> Value {
     schema.to_value()
 }
 
-/// The schema of a plan whose placeholders are filled.
+/// The schema of a plan whose placeholders are filled. Each quantity has its title as its `format`, which the checker binds to the
+/// quantity's own parser: a pattern cannot say that a count is whole.
 #[must_use]
 pub(crate) fn filled_schema() -> Value {
-    made_of_types().to_value()
+    let mut schema = made_of_types();
+    QuantityFormats.transform(&mut schema);
+    schema.to_value()
 }
 
 fn made_of_types() -> Schema {
@@ -102,6 +105,24 @@ impl Transform for Words {
         object.insert("enum".to_owned(), Value::Array(words));
         if let Some(Value::String(description)) = object.get_mut("description") {
             description.push_str(&meanings);
+        }
+    }
+}
+
+/// Names the parser of each quantity, and the largest number of each type that is read.
+struct QuantityFormats;
+
+impl Transform for QuantityFormats {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        if object.contains_key("pattern")
+            && let Some(title) = object.get("title").cloned()
+        {
+            object.insert("format".to_owned(), title);
+        }
+        if object.get("format").is_some_and(|format| format == "uint32") {
+            object.entry("maximum").or_insert(json!(u32::MAX));
         }
     }
 }

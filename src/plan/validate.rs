@@ -18,8 +18,16 @@ use super::{
 use crate::problem::{Place, Problem};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(filled_schema);
-static VALIDATOR: LazyLock<Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&SCHEMA).expect("the schema is made of our own types"));
+static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
+    let mut options = jsonschema::options().should_validate_formats(true);
+    for title in TITLES {
+        options = options.with_format(*title, |text: &str| explain(title, text).is_none());
+    }
+    options.build(&SCHEMA).expect("the schema is made of our own types")
+});
+
+/// The quantities, by what their schemas call them.
+const TITLES: &[&str] = &[Length::TITLE, Count::TITLE, Bytes::TITLE, Share::TITLE, Rate::TITLE, Bound::TITLE];
 
 /// Reports everything in a filled tree that does not have the shape of a plan.
 pub(crate) fn validate(tree: &Node, value: &Value, problems: &mut Vec<Problem>) {
@@ -39,7 +47,7 @@ fn report(error: &ValidationError<'_>, tree: &Node, problems: &mut Vec<Problem>)
         Kind::Required { property } => problems.push(about.missing_key(property.as_str().unwrap_or_default(), schema)),
         Kind::Enum { options } => problems.push(about.unknown_word(options)),
         Kind::Type { kind } => problems.push(about.wrong_type(kind, schema)),
-        Kind::Pattern { .. } => problems.push(about.wrong_pattern(schema)),
+        Kind::Pattern { .. } | Kind::Format { .. } => problems.push(about.wrong_pattern(schema)),
         Kind::Minimum { limit } => problems.push(about.out_of_range(&format!("at least {limit}"))),
         Kind::Maximum { limit } => problems.push(about.out_of_range(&format!("at most {limit}"))),
         Kind::MinItems { .. } | Kind::MinLength { .. } | Kind::MinProperties { .. } => problems.push(about.empty()),
@@ -176,7 +184,7 @@ impl About<'_> {
 
 fn title(schema: &Value) -> Option<&'static str> {
     let title = schema.get("title")?.as_str()?;
-    [Length::TITLE, Count::TITLE, Bytes::TITLE, Share::TITLE, Rate::TITLE, Bound::TITLE].into_iter().find(|known| *known == title)
+    TITLES.iter().copied().find(|known| *known == title)
 }
 
 /// What the quantity's own parser says of a text; none when it accepts it.

@@ -4,3 +4,4 @@ pub mod layout;
 pub mod number;
 pub mod plan_diff;
 pub mod plan_estimate;
+pub mod plan_show;

@@ -8,11 +8,25 @@ pub(super) struct Source {
     pub(super) path: String,
     /// Its text.
     pub(super) text: String,
+    /// Whether the whole file is test code.
+    test: bool,
 }
 
 impl Source {
     pub(super) fn new(path: &str, text: &str) -> Self {
-        Self { path: path.to_owned(), text: text.to_owned() }
+        Self { path: path.to_owned(), text: text.to_owned(), test: !path.starts_with("src/") }
+    }
+
+    /// The files of modules that this file declares for tests alone.
+    fn test_modules(&self) -> Vec<String> {
+        let stem = self.path.strip_suffix("/mod.rs").or(self.path.strip_suffix(".rs")).unwrap_or(&self.path);
+        let folder = if stem == "src/lib" { "src" } else { stem };
+        let lines: Vec<&str> = self.text.lines().map(str::trim).collect();
+        let declared = lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]").filter_map(|pair| {
+            let name = pair[1].rsplit("mod ").next()?.strip_suffix(';')?;
+            Some(format!("{folder}/{name}.rs"))
+        });
+        declared.collect()
     }
 
     /// The part of `src/` that the file belongs to: `plan`, `record`, `main`; none elsewhere.
@@ -22,14 +36,9 @@ impl Source {
         Some(first.strip_suffix(".rs").unwrap_or(first))
     }
 
-    /// Whether the whole file is test code.
-    pub(super) fn is_test(&self) -> bool {
-        !self.path.starts_with("src/") || self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
-    }
-
-    /// The code without comments and without test modules, which come last in a file.
+    /// The code without comments and without test modules, those with a body come last in a file.
     pub(super) fn code(&self) -> String {
-        if self.is_test() {
+        if self.test {
             return String::new();
         }
         let mut code = String::new();
@@ -37,6 +46,10 @@ impl Source {
         while let Some(line) = lines.next() {
             let next = lines.peek().map_or("", |next| next.trim_start());
             if line.trim() == "#[cfg(test)]" && next.starts_with("mod ") {
+                if next.ends_with(';') {
+                    lines.next();
+                    continue;
+                }
                 break;
             }
             if !line.trim_start().starts_with("//") {
@@ -61,6 +74,10 @@ pub(super) fn text_files() -> Vec<Source> {
 fn files(wanted: impl Fn(&str) -> bool) -> Vec<Source> {
     let mut found = Vec::new();
     collect(Path::new(env!("CARGO_MANIFEST_DIR")), "", &mut found);
+    let tests: Vec<String> = found.iter().flat_map(Source::test_modules).collect();
+    for file in &mut found {
+        file.test |= tests.contains(&file.path);
+    }
     found.retain(|file: &Source| wanted(&file.path));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
@@ -77,7 +94,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Source>) {
         if entry.file_type().expect("a type").is_dir() {
             collect(&entry.path(), &format!("{path}/"), found);
         } else if let Ok(text) = fs::read_to_string(entry.path()) {
-            found.push(Source { path, text });
+            found.push(Source::new(&path, &text));
         }
     }
 }
@@ -87,6 +104,11 @@ fn code_is_what_is_neither_comment_nor_test() {
     let text = "//! head\nuse a;\n    // why\nfn f() {}\n#[cfg(test)]\nmod tests {\n    use b;\n}\n";
     assert_eq!(Source::new("src/plan/a.rs", text).code(), "use a;\nfn f() {}\n");
     assert_eq!(Source::new("tests/it/a.rs", text).code(), "");
+    let declaring = Source::new("src/plan/diff/mod.rs", "#[cfg(test)]\nmod tests;\nfn g() {}\n");
+    assert_eq!(
+        (declaring.code().as_str(), declaring.test_modules()),
+        ("fn g() {}\n", vec!["src/plan/diff/tests.rs".to_owned()])
+    );
 }
 
 #[test]
