@@ -105,7 +105,7 @@ pub fn compare(
 }
 
 /// Both books of one second.
-struct Entry<'a> {
+struct BothBooks<'a> {
     second: i64,
     acked: u64,
     acked_sum: i64,
@@ -117,7 +117,7 @@ struct Entry<'a> {
 
 impl Books<'_> {
     /// The seconds that either side knows, in order.
-    fn by_second(&self) -> Vec<Entry<'_>> {
+    fn by_second(&self) -> Vec<BothBooks<'_>> {
         let known = self.seconds.keys().chain(self.stored.iter().map(|stored| &stored.second));
         let known: BTreeSet<i64> = known.chain(self.in_doubt.iter().map(|reading| &reading.second)).copied().collect();
         let mut in_doubt: BTreeMap<i64, Vec<&Reading>> = BTreeMap::new();
@@ -134,13 +134,13 @@ impl Books<'_> {
             let ledger = self.seconds.get(&second).copied().unwrap_or_default();
             let (rows, sum) = stored.get(&second).copied().unwrap_or((0, Some(0)));
             let in_doubt = in_doubt.remove(&second).unwrap_or_default();
-            Entry { second, acked: ledger.acked, acked_sum: ledger.acked_sum, in_doubt, rows, sum }
+            BothBooks { second, acked: ledger.acked, acked_sum: ledger.acked_sum, in_doubt, rows, sum }
         };
         known.into_iter().map(entry).collect()
     }
 }
 
-impl Entry<'_> {
+impl BothBooks<'_> {
     /// What the ledger says of the second.
     fn ledgered(&self) -> Ledgered<'_> {
         Ledgered { second: self.second, acked: self.acked, acked_sum: self.acked_sum, in_doubt: &self.in_doubt }
