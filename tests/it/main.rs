@@ -1,0 +1,3 @@
+//! The integration tests: the real program, real files, real processes.
+
+mod load;
