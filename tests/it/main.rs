@@ -1,6 +1,4 @@
-//! The one integration-test binary: one module for each area. The real program, real files, real processes.
+//! The integration tests: one binary, one module an area.
 
-mod bad_plans;
-mod cli;
-mod house;
-mod plans;
+mod load;
+mod results;
