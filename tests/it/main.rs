@@ -1,0 +1,3 @@
+//! Integration tests: one binary, real processes, real sockets.
+
+mod reference;
