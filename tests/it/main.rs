@@ -1,4 +1,8 @@
-//! The integration tests: one binary, one module an area.
+//! The one integration-test binary: one module for each area. The real program, real files, real processes.
 
+mod bad_plans;
+mod cli;
+mod house;
 mod load;
-mod results;
+mod plans;
+mod reference;
