@@ -4,3 +4,4 @@ pub mod plan;
 pub mod problem;
 pub mod record;
 pub mod run;
+pub mod target;
