@@ -1,7 +1,12 @@
 //! scaler finds out, honestly, how far one telemetry server goes and why it stopped there.
 
+pub mod ends;
+pub mod load;
 pub mod plan;
 pub mod problem;
 pub mod record;
 pub mod run;
+pub mod store;
 pub mod target;
+pub mod watch;
+pub mod web;

@@ -51,7 +51,14 @@ struct Job {
 pub struct Launcher {
     scaler: PathBuf,
     jobs: Sender<Job>,
-    children: Mutex<Vec<Weak<Child>>>,
+    children: Mutex<Children>,
+}
+
+#[derive(Default)]
+struct Children {
+    known: Vec<Weak<Child>>,
+    /// No child may be started any more.
+    closed: bool,
 }
 
 impl Launcher {
@@ -98,20 +105,21 @@ impl Launcher {
         let pipes = Pipes { stdout: process.stdout.take(), stderr: process.stderr.take() };
         let child = Child::watch(process, on_end)?;
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        children.retain(|known| known.upgrade().is_some_and(|known| known.ended().is_none()));
-        children.push(Arc::downgrade(&child));
+        if children.closed {
+            child.kill();
+        }
+        children.known.retain(|known| known.upgrade().is_some_and(|known| known.ended().is_none()));
+        children.known.push(Arc::downgrade(&child));
         Ok((child, pipes))
     }
 
-    /// Kills every child that still lives and waits for its end.
+    /// Kills every child that still lives, and whatever would still be started, and waits for their ends.
     pub fn kill_all(&self) {
-        let children: Vec<_> = self
-            .children
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-            .filter_map(|child| child.upgrade())
-            .collect();
+        let children: Vec<Arc<Child>> = {
+            let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+            children.closed = true;
+            children.known.drain(..).filter_map(|child| child.upgrade()).collect()
+        };
         for child in &children {
             child.kill();
         }

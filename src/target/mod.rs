@@ -14,3 +14,4 @@ mod outage;
 pub mod ports;
 pub mod ready;
 pub mod services;
+pub mod watched;

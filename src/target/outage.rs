@@ -3,7 +3,6 @@
 use std::{
     os::unix::process::ExitStatusExt,
     process::ExitStatus,
-    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -13,6 +12,7 @@ use super::{
     child::{Child, describe},
     ready::{Waited, wait_until_ready},
     services::Services,
+    watched::Watched,
 };
 use crate::{
     plan::{phase, target::Service},
@@ -32,19 +32,19 @@ impl Services {
         let _turn = self.turn();
         let service = self.service(name)?;
         let running = self.running(name).ok_or_else(|| Failure::Failed(format!("{name} was never started")))?;
-        if let Some(status) = running.child.ended() {
+        if let Some(status) = running.child().ended() {
             return Err(Failure::Failed(format!("{name} does not run: it had ended with {} before", describe(status))));
         }
         let at = self.emit().now();
-        let pid = running.child.pid();
+        let pid = running.child().pid();
         let (ended, proven) = if how == TakeDown::Pause {
-            (None, freeze(&running.child))
+            (None, freeze(running.child()))
         } else {
-            running.wanted.store(false, Ordering::SeqCst);
-            let ended = end(&running.child, how, &service);
+            running.unwant();
+            let ended = end(running.child(), how, &service);
             if ended.is_none() {
                 // It took no notice; should it end later, nobody asked for that any more.
-                running.wanted.store(true, Ordering::SeqCst);
+                running.want();
             }
             (ended.map(describe), ended.is_some_and(|status| as_meant(status, how)))
         };
@@ -62,16 +62,16 @@ impl Services {
         let _turn = self.turn();
         let service = self.service(name)?;
         let at = self.emit().now();
-        let alive = self.running(name).map(|running| running.child).filter(|child| child.ended().is_none());
-        let (pid, ready) = match alive {
-            Some(child) => (child.pid(), thaw(&service, &child, within)),
+        let alive = |running: &Watched| running.child().ended().is_none();
+        let (pid, ready) = match self.running(name).filter(alive) {
+            Some(running) => (running.child().pid(), thaw(&service, running.child(), within)),
             None => match self.start_one(name, &service, Some(within), stops) {
                 Ok((pid, _)) => (pid, true),
-                Err(failure) => match self.running(name).filter(|running| running.child.ended().is_none()) {
+                Err(failure) => match self.running(name).filter(alive) {
                     // It runs and only its sign is late: that is an answer, not a failure.
                     Some(running) => {
-                        running.wanted.store(true, Ordering::SeqCst);
-                        (running.child.pid(), false)
+                        running.want();
+                        (running.child().pid(), false)
                     }
                     None => return Err(failure),
                 },

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::plan::target::Ready;
+use crate::{plan::target::Ready, web};
 
 /// How often a process that starts is asked.
 const POLL: Duration = Duration::from_millis(20);
@@ -25,14 +25,7 @@ pub enum Waited {
 
 /// Waits until the sign is seen, at most `within`.
 pub fn wait_until_ready(ready: &Ready, within: Duration, give_up: &dyn Fn() -> bool) -> Waited {
-    let agent = ureq::Agent::config_builder()
-        .timeout_global(Some(TRY))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .build()
-        .new_agent();
+    let agent = web::agent(TRY);
     let deadline = Instant::now() + within;
     loop {
         if give_up() {

@@ -2,10 +2,9 @@
 
 use std::{
     fs, io,
-    process::{ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -15,11 +14,11 @@ use indexmap::IndexMap;
 use super::{
     child::{Child, describe},
     folder::RunFolder,
-    launcher::{Launcher, Spec},
-    log::Log,
+    launcher::Launcher,
     order::starting_order,
     ports,
     ready::{Waited, wait_until_ready},
+    watched::{Purpose, Watched},
 };
 use crate::{
     plan::target::{Processes, Service},
@@ -31,15 +30,6 @@ use crate::{
 const PORT_RELEASE: Duration = Duration::from_secs(2);
 /// How long a process without a sign of readiness may take to become its command.
 const LAUNCH_LIMIT: Duration = Duration::from_secs(10);
-
-/// One service while it runs.
-#[derive(Clone)]
-pub(super) struct Running {
-    pub(super) child: Arc<Child>,
-    /// Whether its end, if it comes, was not asked for.
-    pub(super) wanted: Arc<AtomicBool>,
-    log: Log,
-}
 
 /// What a watch sees of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +44,7 @@ pub struct Seen {
 
 struct Slot {
     service: Service,
-    running: Option<Running>,
+    running: Option<Watched>,
     starts: u64,
 }
 
@@ -87,7 +77,7 @@ impl Services {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uses these commands for what is started from now on; processes that run are kept.
+    /// Uses these commands for what is started from now on; processes that run are kept until they are stopped.
     pub fn use_plan(&self, processes: &Processes) {
         let mut slots = self.slots();
         let mut old = std::mem::take(&mut *slots);
@@ -95,14 +85,15 @@ impl Services {
             let (running, starts) = old.shift_remove(name).map_or((None, 0), |slot| (slot.running, slot.starts));
             slots.insert(name.clone(), Slot { service: service.clone(), running, starts });
         }
+        slots.extend(old.into_iter().filter(|(_, slot)| slot.running.is_some()));
     }
 
     /// The services as they are.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         let seen = |(name, slot): (&String, &Slot)| {
-            let alive = slot.running.as_ref().filter(|running| running.child.ended().is_none());
-            Seen { name: name.clone(), pid: alive.map(|running| running.child.pid()), starts: slot.starts }
+            let alive = slot.running.as_ref().filter(|running| running.child().ended().is_none());
+            Seen { name: name.clone(), pid: alive.map(|running| running.child().pid()), starts: slot.starts }
         };
         self.slots().iter().map(seen).collect()
     }
@@ -121,7 +112,7 @@ impl Services {
         let plan: IndexMap<String, Service> =
             self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
         for name in starting_order(&plan).map_err(Failure::Refused)? {
-            if self.running(&name).is_some_and(|running| running.child.ended().is_none()) {
+            if self.running(&name).is_some_and(|running| running.child().ended().is_none()) {
                 continue;
             }
             let (pid, took) = self.start_one(&name, &plan[&name], None, stops)?;
@@ -153,13 +144,13 @@ impl Services {
         for name in order {
             let running = self.slots().get_mut(&name).and_then(|slot| slot.running.take());
             if let Some(running) = running {
-                running.wanted.store(false, Ordering::SeqCst);
-                running.child.stop(plan[&name].stop_within.0);
+                running.unwant();
+                running.child().stop(plan[&name].stop_within.0);
             }
         }
     }
 
-    pub(super) fn running(&self, name: &str) -> Option<Running> {
+    pub(super) fn running(&self, name: &str) -> Option<Watched> {
         self.slots().get(name)?.running.clone()
     }
 
@@ -196,24 +187,24 @@ impl Services {
             slot.starts += 1;
         }
         let stopped = || self.stops.load(Ordering::SeqCst) != stops;
-        let give_up = || running.child.ended().is_some() || stopped();
+        let give_up = || running.child().ended().is_some() || stopped();
         let waited = match &service.ready {
             Some(ready) => wait_until_ready(ready, within.unwrap_or(ready.within.0), &give_up),
-            None => wait_until_launched(&running.child, &give_up),
+            None => wait_until_launched(running.child(), &give_up),
         };
         if waited == Waited::Ready {
-            running.wanted.store(true, Ordering::SeqCst);
+            running.want();
         }
         // Looked at after `wanted` was set, so that an end is reported here or by the event, never by nobody.
-        if let Some(status) = running.child.ended() {
-            running.wanted.store(false, Ordering::SeqCst);
-            let log = running.log.quote();
+        if let Some(status) = running.child().ended() {
+            running.unwant();
+            let log = running.last_words();
             return Err(refused(format!("it ended with {} before it was ready; {log}", describe(status))));
         }
         match waited {
-            Waited::Ready => Ok((running.child.pid(), begun.elapsed())),
+            Waited::Ready => Ok((running.child().pid(), begun.elapsed())),
             Waited::GivenUp => Err(Failure::Failed(format!("the start of {name} was given up"))),
-            Waited::TimedOut(why) => Err(refused(format!("not ready in time ({why}); {}", running.log.quote()))),
+            Waited::TimedOut(why) => Err(refused(format!("not ready in time ({why}); {}", running.last_words()))),
         }
     }
 
@@ -234,32 +225,17 @@ impl Services {
         self.slots().values().any(|slot| slot.starts > 0)
     }
 
-    fn spawn(&self, name: &str, service: &Service) -> io::Result<Running> {
-        let folder = self.folder.service(name)?;
-        fs::create_dir_all(&folder)?;
-        let (log, file) = Log::open(&self.folder.log(name)?)?;
-        let wanted = Arc::new(AtomicBool::new(false));
-        let spec = Spec {
+    fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+        let purpose = Purpose {
+            name,
             command: &service.command,
             cpuset: service.cpuset.as_deref(),
             env: &service.env,
-            folder: &folder,
-            stdout: Stdio::from(file.try_clone()?),
-            stderr: Stdio::from(file),
+            folder: &self.folder.service(name)?,
+            log: &self.folder.log(name)?,
         };
-        let on_end = unexpected_exit(name.to_owned(), Arc::clone(&wanted), log.clone(), self.emit.clone());
-        let (child, _) = self.launcher.spawn(spec, on_end)?;
-        Ok(Running { child, wanted, log })
+        Watched::spawn(&self.launcher, &purpose, self.emit.clone())
     }
-}
-
-/// Reports an end that nobody asked for.
-fn unexpected_exit(name: String, wanted: Arc<AtomicBool>, log: Log, emit: Emit) -> Box<dyn FnOnce(ExitStatus) + Send> {
-    Box::new(move |status| {
-        if wanted.swap(false, Ordering::SeqCst) {
-            emit.event(EventKind::UnexpectedExit, &name, format!("{}; {}", describe(status), log.quote()));
-        }
-    })
 }
 
 /// Without a sign of readiness a process counts as ready once it is no longer the launcher but its command.
