@@ -1,0 +1,3 @@
+//! Everything that needs real sockets, processes and stores.
+
+mod world;
