@@ -5,6 +5,7 @@ pub mod load;
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod reference;
 pub mod run;
 pub mod store;
 pub mod target;

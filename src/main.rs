@@ -3,17 +3,24 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use scaler::target::launch::Launch;
+use scaler::{
+    reference::{self, ReferenceCommand},
+    target::launch::Launch,
+};
 
 #[derive(Parser)]
-struct Arguments {
+#[command(name = "scaler", version)]
+struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Becomes a command that ends with its parent.
+enum Command {
+    /// One service of the reference target
+    #[command(subcommand)]
+    Reference(ReferenceCommand),
+    /// Becomes a command that ends with its parent
     #[command(hide = true)]
     Launch {
         #[arg(long)]
@@ -26,7 +33,17 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let Verb::Launch { parent, cpuset, command } = Arguments::parse().verb;
-    eprintln!("{}", Launch { parent, cpuset, command }.exec());
-    ExitCode::from(127)
+    match Cli::parse().command {
+        Command::Launch { parent, cpuset, command } => {
+            eprintln!("{}", Launch { parent, cpuset, command }.exec());
+            ExitCode::from(127)
+        }
+        Command::Reference(command) => match reference::run(command) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problems) => {
+                eprint!("{problems}");
+                ExitCode::from(4)
+            }
+        },
+    }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::plan::checked::CheckedGate;
+use crate::plan::{checked::CheckedGate, fleet::Fleet};
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub enum Entry {
     Ledger(Ledger),
     /// The readings of a stopped load that are neither acknowledged nor lost.
     InDoubt(InDoubt),
+    /// What a stopped load had offered, so that each reading can be named again.
+    Schedule(Schedule),
     /// A canary's fate.
     Canary(CanaryReading),
     /// One run of a probe.
@@ -303,6 +305,26 @@ pub struct InDoubt {
     pub load: String,
     /// Unix second, topic and value times 1024 of each.
     pub readings: Vec<Reading>,
+}
+
+/// What a stopped `mqtt_publish` load had offered. Topic, value and due time of each reading follow from it, without a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Schedule {
+    /// The load.
+    pub load: String,
+    /// When the first reading was due, Unix nanoseconds.
+    pub start_unix_ns: u64,
+    /// Each point is due once in this time, nanoseconds.
+    pub interval_ns: u64,
+    /// The seed of the values.
+    pub seed: u64,
+    /// The template of the topics.
+    pub topic: String,
+    /// The points.
+    pub fleet: Fleet,
+    /// How many readings each connection offered; connection `c` of `n` sends the points `p` with `p % n = c`, in the order of their due
+    /// times.
+    pub offered: Vec<u64>,
 }
 
 /// One reading.
