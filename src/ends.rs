@@ -1,6 +1,7 @@
 //! The named ends of a plan, opened for whoever asks: stores, HTTP servers, and queries on either.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -12,6 +13,7 @@ use crate::{
     plan::{
         checked::CellPlan,
         connection::{self, Connection},
+        fleet::Fleet,
         query::Query,
     },
     store::Store,
@@ -61,6 +63,24 @@ impl Ends {
             Connection::Mqtt(mqtt) => Ok(mqtt),
             other => Err(format!("connection `{name}` is of kind `{}`, not `mqtt`", other.key())),
         }
+    }
+
+    /// The text of a broker's certificate authority, if the plan names a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn ca_pem(&self, mqtt: &connection::Mqtt) -> Result<Option<String>, String> {
+        let Some(file) = &mqtt.ca_file else { return Ok(None) };
+        let path = self.plan_folder.join(file);
+        fs::read_to_string(&path).map(Some).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// The fleet.
+    ///
+    /// # Errors
+    /// When the plan has none.
+    pub fn fleet(&self) -> Result<&Fleet, String> {
+        self.plan.fleet.as_ref().ok_or_else(|| "the plan has no fleet".to_owned())
     }
 
     /// A store of one's own, whose statements may take `limit`.

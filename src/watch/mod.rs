@@ -1,14 +1,17 @@
 //! Watches: what is sampled on a period. A reading that fails leaves a gap with its reason, never a zero.
 
+mod canary;
 mod exec;
 mod exposition;
+mod fates;
 pub mod host;
 mod http_json;
+mod mqtt_sys;
 mod process;
 mod prometheus;
 mod sampler;
 mod sql;
-mod usage;
+pub(crate) mod usage;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,6 +22,7 @@ use crate::{
     run::emit::Emit,
     target::{launcher::Launcher, services::Services},
 };
+use canary::Singing;
 use sampler::{Reader, Sampler};
 
 /// How long a statement of a watch may take.
@@ -45,6 +49,8 @@ pub struct Surroundings {
 pub enum Running {
     /// A watch whose samples are series.
     Series(Sampler),
+    /// A canary.
+    Canary(Singing),
 }
 
 impl Running {
@@ -52,6 +58,16 @@ impl Running {
     pub fn stop(self) {
         match self {
             Self::Series(sampler) => sampler.stop(),
+            Self::Canary(canary) => canary.stop(),
+        }
+    }
+
+    /// A canary's readings whose fate is not known yet; none for other watches.
+    #[must_use]
+    pub fn unseen(&self) -> Option<u64> {
+        match self {
+            Self::Series(_) => None,
+            Self::Canary(canary) => Some(canary.unseen()),
         }
     }
 }
@@ -68,7 +84,10 @@ pub fn start(name: &str, plan: &CheckedWatch, around: &Surroundings) -> Result<R
         Watch::HttpJson(watch) => Box::new(http_json::HttpJsonReader::new(watch, &around.ends)?),
         Watch::Prometheus(watch) => Box::new(prometheus::PrometheusReader::new(watch, &around.ends)?),
         Watch::Exec(watch) => Box::new(exec::ExecReader::new(watch, plan.every, around)),
-        Watch::MqttSys(_) | Watch::Canary(_) => return Err("soon".to_owned()),
+        Watch::MqttSys(watch) => Box::new(mqtt_sys::MqttSysReader::new(name, watch, &around.ends)?),
+        Watch::Canary(canary) => {
+            return Singing::start(name, plan.every.0, canary, around).map(Running::Canary);
+        }
     };
     Ok(Running::Series(Sampler::start(name, plan.every.0, reader, around.emit.clone())))
 }

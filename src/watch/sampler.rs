@@ -67,7 +67,7 @@ impl Sampler {
     pub(super) fn start(name: &str, every: Duration, reader: Box<dyn Reader>, emit: Emit) -> Self {
         let (messages, inbox) = mpsc::channel();
         let asks = readings(reader, messages.clone());
-        let due = Due { next: Instant::now(), every: every.max(Duration::from_millis(1)) };
+        let due = Due::now(every);
         let ticker = Ticker { name: name.to_owned(), emit, asks, inbox, due, asked: None };
         Self { messages, thread: thread::spawn(move || ticker.run()) }
     }
@@ -95,13 +95,24 @@ fn readings(mut reader: Box<dyn Reader>, answers: Sender<Message>) -> Sender<()>
 
 /// Absolute due times: a late one does not move those after it, and missed ones are skipped.
 #[derive(Clone, Copy, Debug)]
-struct Due {
+pub(super) struct Due {
     next: Instant,
     every: Duration,
 }
 
 impl Due {
-    fn advance(&mut self, now: Instant) {
+    /// The first one is now.
+    pub(super) fn now(every: Duration) -> Self {
+        Self { next: Instant::now(), every: every.max(Duration::from_millis(1)) }
+    }
+
+    /// The time until the next one.
+    pub(super) fn left(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
+    }
+
+    /// Moves on to the first one after `now`.
+    pub(super) fn advance(&mut self, now: Instant) {
         let missed = now.saturating_duration_since(self.next).as_nanos() / self.every.as_nanos();
         self.next += self.every * u32::try_from(missed + 1).unwrap_or(u32::MAX);
     }
@@ -120,8 +131,7 @@ struct Ticker {
 impl Ticker {
     fn run(mut self) {
         loop {
-            let now = Instant::now();
-            match self.inbox.recv_timeout(self.due.next.saturating_duration_since(now)) {
+            match self.inbox.recv_timeout(self.due.left()) {
                 Ok(Message::Read(reading, at)) => {
                     self.asked = None;
                     self.sample(reading, at);

@@ -129,7 +129,7 @@ fn add(sum: &mut Result<f64, String>, value: Result<f64, String>) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bytes, ticks and counts stay below 2^53")]
-pub(super) fn float(number: u64) -> f64 {
+pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 

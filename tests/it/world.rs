@@ -2,6 +2,7 @@
 
 mod bench;
 mod kill;
+mod mqtt;
 mod postgres;
 mod target;
 mod watch;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{RealWorldConfig, live, pool::Pool};
+use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier};
 use crate::{
     ends::{Ends, NumberQuery},
     plan::{checked::CellPlan, target::Target},
@@ -21,7 +21,7 @@ use crate::{
         launcher::Launcher,
         services::Services,
     },
-    watch::{self, Surroundings},
+    watch::{self, Surroundings, usage::float},
     web::Web,
 };
 
@@ -36,6 +36,8 @@ pub(super) struct Hands {
     launcher: Arc<Launcher>,
     services: Arc<Services>,
     plan: RwLock<Option<Arc<InUse>>>,
+    loads: Loads,
+    courier: Courier,
     watches: Mutex<HashMap<String, watch::Running>>,
 }
 
@@ -50,7 +52,18 @@ struct InUse {
 impl Hands {
     pub(super) fn new(config: RealWorldConfig, folder: RunFolder, launcher: Arc<Launcher>, emit: Emit) -> Self {
         let services = Arc::new(Services::new(Arc::clone(&launcher), folder.clone(), emit.clone()));
-        Self { config, emit, folder, launcher, services, plan: RwLock::default(), watches: Mutex::default() }
+        let loads = Loads::new(emit.clone(), config.clock, Arc::clone(&launcher), folder.clone());
+        Self {
+            loads,
+            courier: Courier::default(),
+            config,
+            emit,
+            folder,
+            launcher,
+            services,
+            plan: RwLock::default(),
+            watches: Mutex::default(),
+        }
     }
 
     pub(super) fn use_plan(&self, plan: CellPlan) {
@@ -69,12 +82,21 @@ impl Hands {
 
     pub(super) fn answer(&self, call: Call) -> Result<Answer, Failure> {
         match call {
-            Call::StartTarget { fresh } => self.services.start(fresh).map(|()| Answer::Done),
+            Call::StartTarget { fresh } => {
+                if fresh {
+                    self.close_idle();
+                }
+                self.services.start(fresh).map(|()| Answer::Done)
+            }
             Call::StopTarget => {
+                self.close_idle();
                 self.services.stop();
                 Ok(Answer::Done)
             }
-            Call::TakeDown { service, how } => self.services.take_down(&service, how),
+            Call::TakeDown { service, how } => {
+                self.close_idle();
+                self.services.take_down(&service, how)
+            }
             Call::BringBack { service, within } => self.services.bring_back(&service, within),
             other => self.attempt(other).map_err(Failure::Failed),
         }
@@ -90,12 +112,17 @@ impl Hands {
             Call::Request(request) => self.request(&request),
             Call::Command { command, within } => self.command(&command, within),
             Call::SampleLive => self.sample_live(),
-            Call::StartLoad(_)
-            | Call::StopLoad(_)
-            | Call::CutSlices
-            | Call::CanaryUnseen(_)
-            | Call::Publish { .. }
-            | Call::Preflight { .. } => Err("soon".to_owned()),
+            Call::StartLoad(name) => self.loads.start(&name, &self.plan()?.ends).map(|()| Answer::Done),
+            Call::StopLoad(name) => self.loads.stop(&name).map(|()| Answer::Done),
+            Call::CutSlices => {
+                self.loads.cut();
+                Ok(Answer::Done)
+            }
+            Call::CanaryUnseen(name) => self.canary_unseen(&name),
+            Call::Publish { connection, messages } => self.publish(&connection, &messages),
+            Call::Preflight { load, topic } => {
+                self.courier.preflight(&self.plan()?.ends, &load, &topic, self.config.clock).map(|()| Answer::Done)
+            }
             Call::UsePlan(_)
             | Call::StartTarget { .. }
             | Call::StopTarget
@@ -172,10 +199,33 @@ impl Hands {
         Ok(Answer::Done)
     }
 
+    fn canary_unseen(&self, name: &str) -> Result<Answer, String> {
+        let watches = self.watches();
+        let watch = watches.get(name).ok_or_else(|| format!("canary `{name}` does not run"))?;
+        let unseen = watch.unseen().ok_or_else(|| format!("watch `{name}` is no canary"))?;
+        Ok(Answer::Number(float(unseen)))
+    }
+
+    fn publish(&self, connection: &str, messages: &[String]) -> Result<Answer, String> {
+        let sent = self.courier.publish(&self.plan()?.ends, connection, messages, self.config.clock)?;
+        Ok(Answer::Published { messages: sent.messages, acked: sent.acked, seconds: sent.seconds })
+    }
+
+    /// Closes connections that nobody uses, so that a server which waits for its clients can end.
+    fn close_idle(&self) {
+        if let Ok(plan) = self.plan() {
+            plan.stores.clear();
+            plan.queries.clear();
+        }
+    }
+
     /// Ends everything that was started.
     pub(super) fn let_go(&self) {
+        self.courier.let_go();
+        self.loads.let_go();
         let watches: Vec<_> = self.watches().drain().map(|(_, watch)| watch).collect();
         watches.into_iter().for_each(watch::Running::stop);
+        self.close_idle();
         self.services.stop();
         self.launcher.kill_all();
     }

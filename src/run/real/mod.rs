@@ -5,7 +5,9 @@
 
 mod calls;
 mod live;
+mod loads;
 mod pool;
+mod publish;
 mod signals;
 
 use std::{

@@ -28,4 +28,9 @@ impl<T> Pool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().push(end);
         answer
     }
+
+    /// Closes all idle ends.
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
