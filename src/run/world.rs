@@ -246,16 +246,17 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// The value as a number, if it is one or reads like one.
+    /// The value as a finite number, if it is one or reads like one.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts and Unix seconds stay below 2^53")]
     pub fn number(&self) -> Option<f64> {
-        match self {
+        let number = match self {
             Self::Null => None,
             Self::Integer(number) => Some(*number as f64),
             Self::Real(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
-        }
+        };
+        number.filter(|number| number.is_finite())
     }
 }
 

@@ -6,3 +6,4 @@ mod house;
 mod load;
 mod plans;
 mod reference;
+mod world;
