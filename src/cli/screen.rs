@@ -5,7 +5,7 @@ use std::{
     io::{self, IsTerminal, Write},
 };
 
-use crate::problem::Problems;
+use crate::{problem::Problems, report::layout::Screen};
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -33,6 +33,18 @@ impl Colour {
 /// The convention of <https://no-color.org>: present and not empty.
 fn no_colour() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// What standard output can show: its width when it is a terminal, and whether the locale speaks UTF-8.
+pub(super) fn shape() -> Screen {
+    let stdout = io::stdout();
+    let width = if stdout.is_terminal() { rustix::termios::tcgetwinsize(&stdout).ok() } else { None };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(env::var_os).find(|value| !value.is_empty());
+    let utf8 = locale.is_some_and(|locale| {
+        let locale = locale.to_string_lossy().to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    });
+    Screen { utf8, width: width.map(|size| size.ws_col).filter(|columns| *columns > 0) }
 }
 
 /// Prints a result to standard output.

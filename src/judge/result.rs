@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    judge_cell, judge_run,
+    histograms, judge_cell, judge_run,
     verdict::{Bottleneck, CellVerdict, GateOutcome, RunVerdict, Word},
 };
 use crate::{
-    measure::{self, measured::Measured},
+    measure::{measured::Measured, metric},
     plan::checked::CheckedGate,
     record::{
         cell::{CellRecord, Record, WindowSpan},
@@ -117,7 +117,9 @@ pub struct CellResult {
     pub in_doubt: Vec<InDoubt>,
     /// The readings of all watches.
     pub samples: Vec<Sample>,
-    /// What the loads did, stretch by stretch, with its histograms.
+    /// `LOAD.LATENCY` to all its observations in the measured phases: microseconds, HDR histogram, V2 serialisation, base64.
+    pub histograms: IndexMap<String, String>,
+    /// What the loads did, stretch by stretch, with the histograms of each.
     pub slices: Vec<Slice>,
     /// The ledger: load to its payload seconds.
     pub seconds: IndexMap<String, Vec<Second>>,
@@ -199,7 +201,8 @@ impl CellResult {
     /// Measures and judges a cell.
     fn new(started: &RunStarted, cell: &CellRecord) -> Self {
         let CellVerdict { word, cause, decided_by, gates, caveats, bottleneck } = judge_cell(started, cell);
-        let metrics = measure::all(started, cell);
+        let metrics = metric::all(started, cell);
+        let histograms = histograms::merged(cell);
         let cell = cell.clone();
         let seconds = cell.seconds.into_iter().map(|(load, seconds)| (load, seconds.into_values().collect()));
         Self {
@@ -229,6 +232,7 @@ impl CellResult {
             canaries: cell.canaries,
             in_doubt: cell.in_doubt,
             samples: cell.samples,
+            histograms,
             slices: cell.slices,
             seconds: seconds.collect(),
         }
@@ -286,4 +290,95 @@ fn caveats(record: &Record) -> Vec<String> {
         }
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::record::{fixture, fold::fold};
+
+    #[test]
+    fn a_result_is_judged_again_from_its_file_alone() {
+        let record = fold(fixture::run()).unwrap();
+        let result = RunResult::new(&record);
+        let text = serde_json::to_string(&result).unwrap();
+        let read: RunResult = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, result);
+        assert_eq!(read.record(), record);
+        assert_eq!(RunResult::new(&read.record()), result);
+    }
+
+    #[test]
+    fn every_beginning_of_a_run_makes_a_result_that_can_be_judged_again() {
+        let run = fixture::run();
+        for length in (1..run.len()).step_by(7) {
+            let record = fold(run[..length].iter().cloned()).unwrap();
+            let result = RunResult::new(&record);
+            assert!(result.interrupted, "{length} entries");
+            assert_eq!(result.record(), record, "{length} entries");
+            assert!(result.caveats.iter().any(|caveat| caveat.starts_with("scaler was killed")));
+        }
+    }
+
+    #[test]
+    fn the_result_has_what_was_promised() {
+        let value = serde_json::to_value(RunResult::new(&fold(fixture::run()).unwrap())).unwrap();
+        let pointers = [
+            "/format",
+            "/run_id",
+            "/command",
+            "/plan/name",
+            "/plan/text",
+            "/plan/sha256",
+            "/plan/gates_sha256",
+            "/plan/vars",
+            "/host/cpus",
+            "/host/cpu_model",
+            "/host/affinity",
+            "/host/memory_bytes",
+            "/host/kernel",
+            "/host/disk_free_bytes",
+            "/host/load1_at_start",
+            "/commits",
+            "/cells/0/name",
+            "/cells/0/step",
+            "/cells/0/condition",
+            "/cells/0/repeat",
+            "/cells/0/verdict/word",
+            "/cells/0/verdict/cause",
+            "/cells/0/gates",
+            "/cells/0/metrics",
+            "/cells/0/windows",
+            "/cells/0/samples",
+            "/cells/0/histograms",
+            "/cells/0/events",
+            "/verdict/word",
+            "/verdict/highest_pass",
+            "/verdict/lowest_fail",
+            "/verdict/stopped_by",
+            "/verdict/bottleneck",
+        ];
+        for pointer in pointers {
+            assert!(value.pointer(pointer).is_some(), "{pointer} is missing");
+        }
+        let metrics = value["cells"][0]["metrics"].as_object().unwrap();
+        let complete = |metric: &Value| ["value", "unit", "n", "window"].iter().all(|key| metric.get(key).is_some());
+        assert!(!metrics.is_empty());
+        assert!(metrics.values().all(|metric| complete(metric) || metric["unmeasured"].is_string()));
+    }
+
+    #[test]
+    fn commits_that_prove_nothing_are_caveats() {
+        let mut record = fold(fixture::run()).unwrap();
+        record.started.commits = [("a", "unknown: no git"), ("b", "0123456789abcdef-dirty"), ("c", "0123")]
+            .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
+            .into();
+        let caveats = RunResult::new(&record).caveats;
+        assert_eq!(
+            caveats,
+            ["the commit of a is unknown: no git", "b has changes that its commit 0123456789ab does not have"]
+        );
+    }
 }

@@ -125,6 +125,12 @@ pub fn read(path: &Path) -> io::Result<JournalRead> {
     read_entries(BufReader::new(file))
 }
 
+/// Whether a run is writing the journal. One that cannot be opened is not being written by anyone who could be waited for.
+#[must_use]
+pub fn is_being_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+}
+
 /// Reads entries until the end or the first line that is none.
 fn read_entries(mut input: impl BufRead) -> io::Result<JournalRead> {
     let mut entries = Vec::new();
@@ -239,9 +245,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.journal");
         let journal = Journal::create(&path, Redactor::default()).unwrap();
+        assert!(is_being_written(&path));
         assert_eq!(read(&path).unwrap_err().to_string(), "a run is still writing it");
         assert_eq!(Journal::create(&path, Redactor::default()).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         drop(journal);
+        assert!(!is_being_written(&path));
         assert_eq!(read(&path).unwrap(), JournalRead { entries: Vec::new(), torn: None });
     }
 

@@ -55,11 +55,8 @@ fn bytes(bytes: u64) -> String {
 
 fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
     let repeat = if cell.repeat > 1 { format!(" (run {} of it)", cell.repeat) } else { String::new() };
-    let mut text = format!("{}{repeat}: {}", cell.name, cell.verdict.word.text());
-    if let Some(cause) = &cell.verdict.cause {
-        text.push_str(&format!(": {cause}"));
-    }
-    text.push('\n');
+    let cause = cell.verdict.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+    let mut text = format!("{}{repeat}: {}{cause}\n", cell.name, cell.verdict.word.text());
     text.push_str(&gates(cell, screen));
     let unmeasured: Vec<String> = cell
         .metrics

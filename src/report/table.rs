@@ -42,15 +42,8 @@ pub fn table(results: &[&RunResult]) -> String {
             );
         }
     }
-    let mut text = markdown(&headings, &rows);
-    let warnings = warnings(results);
-    if !warnings.is_empty() {
-        text.push('\n');
-    }
-    for warning in warnings {
-        text.push_str(&format!("**Not comparable:** {warning}\n"));
-    }
-    text
+    let warnings = warnings(results).into_iter().map(|warning| format!("\n**Not comparable:** {warning}\n"));
+    markdown(&headings, &rows) + &warnings.collect::<String>()
 }
 
 /// Enough of a hash to tell it from others by eye.
