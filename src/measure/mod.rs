@@ -8,7 +8,11 @@
 mod asked;
 #[cfg(test)]
 mod complete;
+pub mod custody;
+#[cfg(test)]
+mod custody_tests;
 pub mod histogram;
+mod identity;
 mod lag;
 pub mod measured;
 pub mod metric;

@@ -2,13 +2,13 @@
 //!
 //! Two rules, both against flattery:
 //! - A percentile needs enough observations (59 for p95, 299 for p99; see [`observations_for`]). With fewer, the longest stands
-//!   for it and says `max of n`: never below the percentile, so an upper bar that it meets is met. A lower bar is not: for such
-//!   a gate the figure is worth nothing.
+//!   for it and says `max of n`: an upper bar that it meets is met. The lower end of the figure is the least that the percentile
+//!   can be at 95% confidence, where n gives one: a bar below that is broken. Between the two nothing is decided.
 //! - What was lost counts as longer than anything seen. A percentile that falls among the lost is unmeasured.
 
 use super::{
     measured::{Exactness, Extent, Measured},
-    stats::{nearest_rank, observations_for},
+    stats::{count_u64, nearest_rank, observations_for},
 };
 use crate::plan::gate::Unit;
 
@@ -47,10 +47,12 @@ impl Durations<'_> {
             return self.nothing(&if n < needed { format!("max, which stands for the {name},") } else { name });
         };
         let figure = Measured::value(value, Unit::Seconds, n, extent);
-        if n < needed {
-            return figure.bounding(Exactness::AtMost).note(format!("max of {n}, as {name} needs n ≥ {needed}"));
+        if n >= needed {
+            return figure;
         }
-        figure
+        let low = lower_rank(quantile, n).and_then(|rank| (self.at_rank)(rank));
+        let figure = figure.bounding(Exactness::AtMost).note(format!("max of {n}, as {name} needs n ≥ {needed}"));
+        low.map_or(figure.clone(), |low| figure.between(low, value))
     }
 
     /// The longest; with some lost, the real one is at least the longest seen.
@@ -62,6 +64,22 @@ impl Durations<'_> {
         }
         figure.bounding(Exactness::AtLeast).note(format!("at least: {} of {} {}", self.lost, self.n(), self.fate))
     }
+}
+
+/// The rank of the observation that the quantile exceeds at 95% confidence: with k observations from it on, at least k of n beyond
+/// the quantile have a chance of at most 5% (the binomial tail with probability 1 − q). None when n is too small for any.
+fn lower_rank(quantile: f64, n: u64) -> Option<u64> {
+    let beyond = 1.0 - quantile;
+    // The chance of exactly k beyond, from k = 0 upwards: each is the one before times (n − k) p / ((k + 1) q).
+    let (mut chance, mut below) = (quantile.powf(count_u64(n)), 0.0);
+    for k in 0..n {
+        below += chance;
+        if below >= 0.95 - 1e-9 {
+            return Some(n - k);
+        }
+        chance *= count_u64(n - k) * beyond / (count_u64(k + 1) * quantile);
+    }
+    None
 }
 
 /// The quantile of a metric's name such as `ack_response_p95_s`, or none when it names no percentile.
@@ -101,6 +119,19 @@ mod tests {
         let figure = measured.figure().unwrap();
         assert_eq!((figure.value(), figure.n, figure.exactness), (58.0, 58, Exactness::AtMost));
         assert_eq!(figure.note.as_deref(), Some("max of 58, as p95 needs n ≥ 59"));
+    }
+
+    #[test]
+    fn the_lower_end_is_what_the_percentile_exceeds_for_sure() {
+        // 1 of 1 (5%), 3 of 12 (2.0%; 2 of 12 have 11.8%) and 5 of 30 (1.6%; 4 of 30 have 6.1%) beyond the p95 are too many.
+        let rows =
+            [(0.95, 1, Some(1)), (0.95, 12, Some(10)), (0.95, 30, Some(26)), (0.5, 4, None), (0.99, 100, Some(97)), (0.99, 298, Some(292))];
+        for (quantile, n, rank) in rows {
+            assert_eq!(lower_rank(quantile, n), rank, "{quantile} of {n}");
+        }
+        let measured = p95(&one_to(30), 0);
+        let figure = measured.figure().unwrap();
+        assert_eq!((figure.low, figure.high), (Some(26.0), Some(30.0)));
     }
 
     #[test]
