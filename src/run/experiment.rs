@@ -87,7 +87,7 @@ impl Interpreter<'_> {
     fn climb(&mut self, header: &Header, cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>) -> Result<(), Halt> {
         let first = plan_of(cell, header.steps.first().copied().flatten())?;
         self.ask(Call::UsePlan(Box::new(first.clone())))?;
-        self.live_baseline(&first, 5)?;
+        self.live_baseline(&first)?;
         if !first.setup.is_empty() {
             self.start_target(false)?;
             self.around(&first, &first.setup)?;
