@@ -1,11 +1,14 @@
 //! Doing it: the interpreter and the world it acts on.
+//!
+//! [`experiment`] climbs the [`ladder`], a cell runs its phases in order (`phase/`, one file a kind), [`interpreter`] asks the
+//! [`world`] and journals what comes back. [`real`] is the world outside.
 
 mod cell;
 pub mod emit;
 mod expect;
 pub mod experiment;
 pub mod interpreter;
-mod ladder;
+pub mod ladder;
 mod live;
 mod phase;
 pub mod real;
