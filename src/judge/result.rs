@@ -20,7 +20,7 @@ use crate::{
         cell::{CellRecord, Record, WindowSpan},
         entry::{
             CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt, Outage,
-            PlanIdentity, ProbeRun, Published, Ran, RunFinished, RunStarted, Sample, Second, Slice, Subject,
+            PlanIdentity, ProbeRun, Published, Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, Subject,
             WorkflowRun,
         },
     },
@@ -113,6 +113,8 @@ pub struct CellResult {
     pub workflow_runs: Vec<WorkflowRun>,
     /// The canary readings whose fate is known.
     pub canaries: Vec<CanaryReading>,
+    /// What the stopped loads had offered, from which every reading follows.
+    pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
     /// The readings of all watches.
@@ -230,6 +232,7 @@ impl CellResult {
             probe_runs: cell.probe_runs,
             workflow_runs: cell.workflow_runs,
             canaries: cell.canaries,
+            schedules: cell.schedules,
             in_doubt: cell.in_doubt,
             samples: cell.samples,
             histograms,
@@ -258,6 +261,7 @@ impl CellResult {
             samples: self.samples,
             slices: self.slices,
             seconds: self.seconds.into_iter().map(|(load, seconds)| (load, by_second(seconds))).collect(),
+            schedules: self.schedules,
             in_doubt: self.in_doubt,
             canaries: self.canaries,
             probe_runs: self.probe_runs,
