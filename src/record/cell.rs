@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, Outage, ProbeRun, Published,
-    Ran, RunFinished, RunStarted, Sample, Second, Slice, WorkflowRun,
+    Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
 };
 use crate::plan::checked::{Part, Window};
 
