@@ -8,7 +8,7 @@ mod run;
 mod schema;
 mod secrets;
 mod show;
-mod source;
+pub(super) mod source;
 
 use super::{Exit, Failure, Outcome, screen, screen::Colour};
 
