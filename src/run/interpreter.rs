@@ -14,6 +14,7 @@ use super::{
 use crate::record::{
     entry::{Entry, Event, EventKind},
     fold::Fold,
+    journal::Journal,
 };
 
 /// Where entries go. The real one appends to the journal on disk.
@@ -22,6 +23,16 @@ pub trait Log {
     fn append(&mut self, entry: &Entry) -> io::Result<()>;
     /// Makes everything so far survive a power cut.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Log for Journal {
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        Self::append(self, entry)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Self::sync(self)
+    }
 }
 
 /// Who looks on while a run goes.

@@ -13,15 +13,12 @@ use super::{Colour, Exit, Failure, Outcome, screen, secrets, source::PlanArgs};
 use crate::{
     cli::{calibrate, display::Display},
     host,
-    judge::{
-        result::{FORMAT, RunResult},
-        verdict::Word,
-    },
+    judge::{result::RunResult, verdict::Word},
     load::RunClock,
     plan::checked::{CellPlan, Checked, RunScope},
     record::{
         cell::Record,
-        entry::{PlanIdentity, RunStarted},
+        entry::{FORMAT, PlanIdentity, RunStarted},
         folder::{Folder, write_json},
         journal::{self, Journal},
         redact::Redactor,
@@ -100,7 +97,8 @@ impl Prepared {
         let plan_folder = parent(&args.plan.path)?;
         let base = checked.cell(header.steps.first().copied().flatten(), None)?;
         let secrets = secrets::values(header, &base.target, &plan_folder)?;
-        let scaler = env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
+        let scaler =
+            env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
         let folder = Folder::create(&args.results)?;
         let unix_ms = unix_ms();
         let id = folder.new_run_id(unix_ms)?;
@@ -215,8 +213,10 @@ fn tidy(work: &Path, keep: bool) {
 fn lost_journal(path: &Path, error: &io::Error) -> Failure {
     let mut failure = Failure::file("go on writing", path.display(), error);
     failure.exit = Exit::Internal;
-    failure.problems.0[0].help =
-        Some(format!("make room or mend the folder; `scaler results recover {}` keeps what was written", path.display()));
+    failure.problems.0[0].help = Some(format!(
+        "make room or mend the folder; `scaler results recover {}` keeps what was written",
+        path.display()
+    ));
     failure
 }
 
