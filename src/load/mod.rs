@@ -108,7 +108,7 @@ pub fn start(spec: &MqttLoad, clock: RunClock, out: Sender<LoadEvent>) -> Result
 }
 
 impl Running {
-    /// Ends the present slice here; returns when it was sent. While the first connections are made, it waits for the schedule to begin.
+    /// Ends the present slice here; returns when it was sent. Before the schedule begins there is no slice to end.
     pub fn cut(&self) {
         let (done, wait) = mpsc::channel();
         if self.commands.send(generator::Command::Cut(done)).is_ok() {
