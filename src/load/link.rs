@@ -224,7 +224,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends what the socket takes. Returns how many bytes were handed over when everything is sent, or none.
+    /// Sends what the socket takes; says whether that was everything.
     pub fn flush(&mut self, now_ns: u64, heard: &mut Heard) -> bool {
         let Stage::Up { wire, written_ns, .. } = &mut self.stage else { return false };
         let had_bytes = !wire.is_flushed();
