@@ -5,6 +5,7 @@
 //! acknowledge within the limit has no fate in the store; it is counted and told in an event.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{self, RecvTimeoutError, Sender},
@@ -26,6 +27,15 @@ use crate::{
     record::entry::{CanaryReading, Entry, EventKind},
     run::emit::Emit,
 };
+
+/// What can be told once: the payload cannot be made, the store cannot be asked, others write to it, the broker is silent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trouble {
+    Payload,
+    Store,
+    Foreign,
+    Unacknowledged,
+}
 
 /// Values travel in units of 1/1024.
 const UNITS: i64 = 1024;
@@ -50,8 +60,8 @@ struct State {
     stopped: bool,
     /// Readings that the broker did not acknowledge in time.
     unpublished: u64,
-    /// The trouble that was told last, so that it is told once.
-    told: Option<&'static str>,
+    /// Troubles that were told, so that each is told once.
+    told: BTreeSet<Trouble>,
 }
 
 impl Singing {
@@ -74,7 +84,12 @@ impl Singing {
             }
         };
         let line = SinglePublisher::start(&delivery)?;
-        let state = State { fates: Fates::new(first, plan.lost_after.0), stopped: false, unpublished: 0, told: None };
+        let state = State {
+            fates: Fates::new(first, plan.lost_after.0),
+            stopped: false,
+            unpublished: 0,
+            told: BTreeSet::new(),
+        };
         let shared = Arc::new(Shared { name: name.to_owned(), emit, state: Mutex::new(state) });
         let (stop, stopped) = mpsc::channel();
         let voice = Voice { plan: plan.clone(), clock: around.clock, line, shared: Arc::clone(&shared) };
@@ -134,7 +149,7 @@ impl Voice {
                 let message = Outgoing { topic: self.plan.topic.clone(), payload, qos: 1, retain: false };
                 state.fates.published(number, self.shared.emit.now(), self.line.publish(message));
             }
-            Err(why) => self.shared.tell_once(&mut state, "payload", &why),
+            Err(why) => self.shared.tell_once(&mut state, Trouble::Payload, &why),
         }
     }
 }
@@ -158,7 +173,7 @@ impl Shared {
             }
             match shown {
                 Ok(shown) => self.take_in(&mut state, whole(shown), at),
-                Err(why) => self.tell_once(&mut state, "store", &format!("the store cannot be asked: {why}")),
+                Err(why) => self.tell_once(&mut state, Trouble::Store, &format!("the store cannot be asked: {why}")),
             }
         }
     }
@@ -166,7 +181,8 @@ impl Shared {
     fn take_in(&self, state: &mut State, shown: u64, at: f64) {
         match state.fates.shown(shown) {
             Ok(seen) => {
-                state.told = state.told.filter(|told| *told == "unacknowledged");
+                // The next outage of the store is news again.
+                state.told.remove(&Trouble::Store);
                 for (number, published) in seen {
                     self.fate(number, published, Some(at));
                 }
@@ -174,7 +190,7 @@ impl Shared {
             Err(last) => {
                 let why =
                     format!("the store shows reading {shown}, but only {last} were published: others write there too");
-                self.tell_once(state, "foreign", &why);
+                self.tell_once(state, Trouble::Foreign, &why);
             }
         }
     }
@@ -192,15 +208,14 @@ impl Shared {
             let why = trouble.unwrap_or_else(|| "no PUBACK came".to_owned());
             self.tell_once(
                 state,
-                "unacknowledged",
+                Trouble::Unacknowledged,
                 &format!("reading {number} was not acknowledged by the broker: {why}"),
             );
         }
     }
 
-    fn tell_once(&self, state: &mut State, kind: &'static str, detail: &str) {
-        if state.told != Some(kind) {
-            state.told = Some(kind);
+    fn tell_once(&self, state: &mut State, trouble: Trouble, detail: &str) {
+        if state.told.insert(trouble) {
             self.emit.event(EventKind::Note, &self.name, detail);
         }
     }
