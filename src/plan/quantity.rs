@@ -225,7 +225,7 @@ impl FromStr for Length {
 impl fmt::Display for Length {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
-        if self.0.subsec_nanos() % 1_000_000 != 0 {
+        if !self.0.subsec_nanos().is_multiple_of(1_000_000) {
             return write!(out, "{}ms", self.0.as_secs_f64() * 1e3);
         }
         let table: Vec<(&str, f64)> = LENGTH_UNITS.iter().map(|(unit, factor)| (*unit, factor * 1e3)).collect();

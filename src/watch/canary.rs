@@ -20,8 +20,7 @@ use crate::{
     load::{
         RunClock,
         courier::{Delivery, SinglePublisher},
-        message::Outgoing,
-        template::single_payload,
+        single,
     },
     plan::watch::Canary,
     record::entry::{CanaryReading, Entry, EventKind},
@@ -36,9 +35,6 @@ enum Trouble {
     Foreign,
     Unacknowledged,
 }
-
-/// Values travel in units of 1/1024.
-const UNITS: i64 = 1024;
 
 /// A canary that sings.
 pub struct Singing {
@@ -70,7 +66,7 @@ impl Singing {
     /// # Errors
     /// When the connection, the query or the payload cannot be used.
     pub(super) fn start(name: &str, every: Duration, plan: &Canary, around: &Surroundings) -> Result<Self, String> {
-        single_payload(&plan.topic, &plan.payload, plan.ts, UNITS, 0)?;
+        single::canary(plan, 1, 0)?;
         let mqtt = around.ends.mqtt(&plan.connection)?;
         let delivery = Delivery::new(mqtt, around.ends.ca_pem(mqtt)?, &format!("canary-{name}"));
         let mut query = around.ends.query(&plan.seen, STATEMENT_LIMIT)?;
@@ -143,12 +139,8 @@ impl Voice {
         self.shared.tell_lost(&mut state, lost, &unpublished, self.line.trouble());
         let number = state.fates.next();
         let unix_ms = self.clock.unix_ns(self.clock.now_ns()) / 1_000_000;
-        let units = i64::try_from(number).unwrap_or(i64::MAX / UNITS) * UNITS;
-        match single_payload(&self.plan.topic, &self.plan.payload, self.plan.ts, units, unix_ms) {
-            Ok(payload) => {
-                let message = Outgoing { topic: self.plan.topic.clone(), payload, qos: 1, retain: false };
-                state.fates.published(number, self.shared.emit.now(), self.line.publish(message));
-            }
+        match single::canary(&self.plan, number, unix_ms) {
+            Ok(message) => state.fates.published(number, self.shared.emit.now(), self.line.publish(message)),
             Err(why) => self.shared.tell_once(&mut state, Trouble::Payload, &why),
         }
     }

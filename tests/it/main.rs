@@ -1,3 +1,4 @@
 //! Everything that needs real sockets, processes and stores.
 
+mod load;
 mod world;

@@ -60,7 +60,7 @@ fn pipeline(home: &Path) -> Value {
     });
     plan["queries"] = json!({
         "canary_seen": sql("SELECT coalesce(max(value), 0) FROM point_history WHERE topic = 'fbf/canary'"),
-        "preflight": sql("SELECT count(*) FROM point_history WHERE topic = 'fbf/preflight' AND value = 0"),
+        "preflight": sql("SELECT count(*) FROM point_history WHERE topic = 'fbf/preflight' AND value = 1"),
         "stored": sql("SELECT count(*) FROM point_history WHERE topic LIKE 'fbf/scale/%'"),
     });
     plan["watches"] = json!({
