@@ -2,6 +2,7 @@
 
 mod bad_plans;
 mod cli;
+mod end_to_end;
 mod house;
 mod load;
 mod plans;
