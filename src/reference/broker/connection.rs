@@ -316,8 +316,8 @@ impl Connection {
     }
 
     fn finish(self, end: &End) {
-        if let End::Refused = end {
-            // Four bytes into an empty socket buffer: if they do not go, the client sees the close.
+        if let End::Refused | End::Goodbye = end {
+            // The last answers; if the socket does not take them at once, the client sees the close.
             let _ = self.stream.try_write(&self.out[self.written..]);
         }
         let mut broker = self.broker.borrow_mut();
