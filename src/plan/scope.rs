@@ -11,8 +11,19 @@ pub(crate) const HOST: &[&str] = &["cpus", "memory_bytes", "name"];
 
 /// The tables whose texts may wait for a cell's beginning.
 const LATE_TABLES: &[&str] = &[
-    "target", "connections", "loads", "messages", "queries", "watches", "probes", "workflows", "setup", "phase",
-    "teardown", "live_safety", "commits",
+    "target",
+    "connections",
+    "loads",
+    "messages",
+    "queries",
+    "watches",
+    "probes",
+    "workflows",
+    "setup",
+    "phase",
+    "teardown",
+    "live_safety",
+    "commits",
 ];
 
 /// The names of the moment of use, by the place of the text. `*` stands for one segment, a last `**` for all that follow.
@@ -50,6 +61,11 @@ const NO_SECRETS: &[(&str, &str)] = &[
 /// The momentary names at a place.
 pub(crate) fn momentary(path: &[String]) -> &'static [&'static str] {
     MOMENTARY.iter().find(|(pattern, _)| matches(pattern, path)).map_or(&[], |(_, names)| names)
+}
+
+/// Whether a name is known at the moment of use somewhere, though perhaps not here.
+pub(crate) fn is_momentary_elsewhere(name: &str) -> bool {
+    MOMENTARY.iter().any(|(_, names)| names.contains(&name))
 }
 
 /// Why a name with fields may not be used at a place, though it exists; none when it may.

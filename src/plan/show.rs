@@ -4,59 +4,71 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{checked::Checked, page::leaves, tree::segments};
+use super::{
+    checked::Checked,
+    tree::{Data, Node},
+};
 
 /// The column at which origins begin, if the value leaves room.
 const ORIGIN_COLUMN: usize = 72;
 
-/// One line for each value: its path in TOML's dotted form, the value, and where it was written. Elements of arrays of tables have
-/// their name in brackets. Secrets are not in it: a plan does not hold their values.
+/// One line for each value: its key, the value as TOML, and where it was written. Tables have headers in TOML's form; an element of an
+/// array of tables has its name in the header. Values of secrets are not in it: a plan does not hold them.
 #[must_use]
 pub fn show(checked: &Checked) -> String {
     let mut text = format!("# {} — {}\n", checked.header.name, checked.header.question);
-    let mut table = String::new();
-    leaves(&checked.page.first, "", &mut |pointer, node| {
-        let (parent, key) = path(checked.effective(), pointer);
-        if parent != table {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}{}", if parent.is_empty() { "" } else { "\n" }, header(&parent));
-            table = parent;
-        }
-        let line = format!("{key} = {}", node.to_value());
-        let origin = format!("{}:{}", node.place.source.name, node.place.line_and_column().0);
-        let pad = ORIGIN_COLUMN.saturating_sub(line.chars().count()).max(1);
-        let _ = writeln!(text, "{line}{:pad$}# {origin}", "");
-    });
+    table(&checked.page.first, "", &mut text);
     text
 }
 
-fn header(table: &str) -> String {
-    if table.is_empty() { String::new() } else { format!("[{table}]") }
-}
-
-/// The table of a leaf and its key within it. Elements of a plain array belong to the key of the array.
-fn path(value: &Value, pointer: &str) -> (String, String) {
-    let mut current = value;
-    let mut tables: Vec<String> = Vec::new();
-    let mut key = String::new();
-    for segment in segments(pointer) {
-        match current {
-            Value::Array(values) => {
-                current = segment.parse::<usize>().ok().and_then(|index| values.get(index)).unwrap_or(&Value::Null);
-                let name = current.get("name").or_else(|| current.get("metric")).and_then(Value::as_str);
-                let name = name.map_or_else(|| segment.clone(), |name| format!("{name:?}"));
-                let _ = write!(key, "[{name}]");
-            }
-            table => {
-                if !key.is_empty() {
-                    tables.push(std::mem::take(&mut key));
+/// The plain values of a table, then the tables in it.
+fn table(node: &Node, path: &str, text: &mut String) {
+    let Some(fields) = node.fields() else { return };
+    let (tables, values): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, field)| holds_tables(&field.node));
+    if !path.is_empty() && !values.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n[{path}]");
+    }
+    for (key, field) in values {
+        line(key, &field.node, text);
+    }
+    for (key, field) in tables {
+        let path = if path.is_empty() { quoted(key) } else { format!("{path}.{}", quoted(key)) };
+        match &field.node.data {
+            Data::List(elements) => {
+                for (index, element) in elements.iter().enumerate() {
+                    let name = ["name", "metric"].iter().find_map(|key| element.get(key).and_then(Node::text));
+                    let name = name.map_or_else(|| index.to_string(), |name| format!("{name:?}"));
+                    table(element, &format!("{path}[{name}]"), text);
                 }
-                current = table.get(&segment).unwrap_or(&Value::Null);
-                key = quoted(&segment);
             }
+            _ => table(&field.node, &path, text),
         }
     }
-    (tables.join("."), key)
+}
+
+fn holds_tables(node: &Node) -> bool {
+    match &node.data {
+        Data::Table(_) => true,
+        Data::List(elements) => elements.iter().any(|element| element.fields().is_some()),
+        Data::Leaf(_) => false,
+    }
+}
+
+fn line(key: &str, node: &Node, text: &mut String) {
+    let line = format!("{} = {}", quoted(key), spell(&node.to_value()));
+    let origin = format!("{}:{}", node.place.source.name, node.place.line_and_column().0);
+    let pad = ORIGIN_COLUMN.saturating_sub(line.chars().count()).max(1);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}{:pad$}# {origin}", "");
+}
+
+/// A plain value as TOML spells it, on one line: JSON spells texts, numbers and arrays of them the same way.
+fn spell(value: &Value) -> String {
+    match value {
+        Value::Array(values) => format!("[{}]", values.iter().map(spell).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
 }
 
 /// A key as TOML spells it.
@@ -67,16 +79,35 @@ fn quoted(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::problem::Source;
 
     #[test]
-    fn paths_name_the_elements_of_arrays() {
-        let value = json!({ "phase": [{ "name": "soak", "hold": { "for": "1s", "start": ["a"] } }], "format": 1 });
-        let of = |pointer: &str| path(&value, pointer);
-        assert_eq!(of("/format"), (String::new(), "format".to_owned()));
-        assert_eq!(of("/phase/0/hold/for"), ("phase[\"soak\"].hold".to_owned(), "for".to_owned()));
-        assert_eq!(of("/phase/0/hold/start/0"), ("phase[\"soak\"].hold".to_owned(), "start[0]".to_owned()));
+    fn values_come_before_tables_and_say_where_they_are_from() {
+        let written = "a.b.c = [1, 'x']\na.d = 'y'\n[[phase]]\nname = 'soak'\nhold = { for = '1s' }\n";
+        let source = Arc::new(Source { name: "p.toml".into(), text: written.into() });
+        let mut text = String::new();
+        table(&Node::parse(&source, &mut Vec::new()), "", &mut text);
+        let squeezed: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            squeezed,
+            [
+                "",
+                "[a]",
+                "d = \"y\" # p.toml:2",
+                "",
+                "[a.b]",
+                "c = [1, \"x\"] # p.toml:1",
+                "",
+                "[phase[\"soak\"]]",
+                "name = \"soak\" # p.toml:4",
+                "",
+                "[phase[\"soak\"].hold]",
+                "for = \"1s\" # p.toml:5"
+            ]
+        );
     }
 }
