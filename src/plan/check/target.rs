@@ -20,6 +20,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             services(scene, processes, problems);
             ports(scene, processes, problems);
             circles(scene, processes, problems);
+            shared(scene, processes, problems);
         }
         Target::External(_) => external(scene, problems),
     }
@@ -125,6 +126,16 @@ fn circles(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>
                 );
             }
         }
+    }
+}
+
+/// What one step leaves in the store, the next one finds.
+fn shared(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>) {
+    let decided = scene.tree.at("/target/processes/fresh_per_cell").is_some();
+    if scene.plan.ladder.is_some() && !processes.fresh_per_cell && !decided {
+        let problem = Problem::warning("all steps share one target: each finds what the one before it left behind");
+        let problem = problem.at(scene.key("/target/processes"), "`fresh_per_cell` is not set");
+        problems.push(problem.help("write fresh_per_cell = true, or false if that is meant"));
     }
 }
 
