@@ -1,8 +1,13 @@
 //! scaler finds out, honestly, how far one telemetry server goes and why it stopped there.
 
+pub mod cli;
+pub mod host;
 pub mod judge;
+pub mod load;
 pub mod measure;
 pub mod plan;
 pub mod problem;
 pub mod record;
+pub mod reference;
+pub mod report;
 pub mod run;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, Outage, ProbeRun, Published,
-    Ran, RunFinished, RunStarted, Sample, Second, Slice, WorkflowRun,
+    Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
 };
 use crate::plan::checked::{Part, Window};
 
@@ -46,6 +46,8 @@ pub struct CellRecord {
     pub slices: Vec<Slice>,
     /// The ledger: load to payload second to its counts.
     pub seconds: IndexMap<String, BTreeMap<i64, Second>>,
+    /// What the stopped loads had offered, from which every reading follows.
+    pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
     /// The canary readings whose fate is known.
@@ -108,6 +110,7 @@ impl CellRecord {
             samples: Vec::new(),
             slices: Vec::new(),
             seconds: IndexMap::new(),
+            schedules: Vec::new(),
             in_doubt: Vec::new(),
             canaries: Vec::new(),
             probe_runs: Vec::new(),

@@ -8,10 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::plan::checked::CheckedGate;
+use crate::plan::{checked::CheckedGate, fleet::Fleet};
+
+/// The version of journals and results that this program writes and reads.
+pub const FORMAT: u32 = 1;
 
 /// One line of the journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// The run began. Always the first entry.
@@ -30,6 +33,8 @@ pub enum Entry {
     Ledger(Ledger),
     /// The readings of a stopped load that are neither acknowledged nor lost.
     InDoubt(InDoubt),
+    /// What a stopped load had offered, so that each reading can be named again.
+    Schedule(Schedule),
     /// A canary's fate.
     Canary(CanaryReading),
     /// One run of a probe.
@@ -129,7 +134,7 @@ pub struct Host {
 }
 
 /// The cell that begins, with its gates as they will be judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellStarted {
     /// The time.
     pub at: f64,
@@ -195,7 +200,7 @@ pub enum Subject {
 }
 
 /// A phase begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowOpened {
     /// The time.
     pub at: f64,
@@ -208,7 +213,7 @@ pub struct WindowOpened {
 }
 
 /// A phase ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowClosed {
     /// The time.
     pub at: f64,
@@ -288,7 +293,7 @@ pub struct Second {
 }
 
 /// Payload seconds that changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// The load.
     pub load: String,
@@ -297,12 +302,32 @@ pub struct Ledger {
 }
 
 /// Readings that were written and never acknowledged. They may be stored or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InDoubt {
     /// The load.
     pub load: String,
     /// Unix second, topic and value times 1024 of each.
     pub readings: Vec<Reading>,
+}
+
+/// What a stopped `mqtt_publish` load had offered. Topic, value and due time of each reading follow from it, without a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Schedule {
+    /// The load.
+    pub load: String,
+    /// When the first reading was due, Unix nanoseconds.
+    pub start_unix_ns: u64,
+    /// Each point is due once in this time, nanoseconds.
+    pub interval_ns: u64,
+    /// The seed of the values.
+    pub seed: u64,
+    /// The template of the topics.
+    pub topic: String,
+    /// The points.
+    pub fleet: Fleet,
+    /// How many readings each connection offered; connection `c` of `n` sends the points `p` with `p % n = c`, in the order of their due
+    /// times.
+    pub offered: Vec<u64>,
 }
 
 /// One reading.
@@ -543,7 +568,7 @@ pub enum EventKind {
 }
 
 /// The cell ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinished {
     /// The time.
     pub at: f64,
@@ -566,7 +591,7 @@ pub enum CutShort {
 }
 
 /// The run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// The time.
     pub at: f64,

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{
     cell::{CellRecord, Record, WindowSpan},
-    entry::{CellFinished, CutShort, Entry, Ledger, Sample},
+    entry::{CellFinished, CutShort, Entry, Event, EventKind, Ledger, Sample},
+    journal::{JournalRead, Torn},
 };
 
 /// Why entries make no record. A program that journals rightly never causes one; a damaged or foreign file does.
@@ -49,6 +50,27 @@ pub fn fold(entries: impl IntoIterator<Item = Entry>) -> Result<Record, FoldErro
         fold.push(entry)?;
     }
     fold.finish()
+}
+
+impl Record {
+    /// The record of a run whose journal is all that there is. What could not be read of it is noted in the record.
+    ///
+    /// # Errors
+    /// When the entries are not in an order that a run can have.
+    pub fn recovered(read: JournalRead) -> Result<Self, FoldError> {
+        let mut fold = Fold::default();
+        for entry in read.entries {
+            fold.push(entry)?;
+        }
+        if let Some(Torn { line, why }) = read.torn
+            && fold.record.as_ref().is_some_and(|record| record.finished.is_none())
+        {
+            let at = fold.record.as_ref().and_then(|record| record.cells.last()).map_or(0.0, |cell| cell.until);
+            let detail = format!("from line {line} on the journal could not be read: {why}");
+            fold.push(Entry::Event(Event { at, kind: EventKind::Interrupted, subject: "journal".into(), detail }))?;
+        }
+        fold.finish()
+    }
 }
 
 /// A record that grows entry by entry.
@@ -152,6 +174,7 @@ impl CellRecord {
             Entry::Sample(sample) => self.samples.push(sample.finite()),
             Entry::Slice(slice) => self.slices.push(slice),
             Entry::Ledger(ledger) => self.post(ledger),
+            Entry::Schedule(schedule) => self.schedules.push(schedule),
             Entry::InDoubt(in_doubt) => self.in_doubt.push(in_doubt),
             Entry::Canary(reading) => self.canaries.push(reading),
             Entry::ProbeRun(run) => self.probe_runs.push(run),
@@ -234,44 +257,13 @@ mod tests {
     use indexmap::IndexMap;
 
     use super::*;
-    use crate::record::entry::{
-        CellStarted, Host, PlanIdentity, RunFinished, RunStarted, Second, WindowClosed, WindowOpened,
+    use crate::record::{
+        entry::{CellStarted, RunFinished, Second},
+        fixture::{self, closed},
     };
 
     fn run_started() -> Entry {
-        Entry::RunStarted(Box::new(RunStarted {
-            format: 1,
-            run_id: "20261130T180000Z".into(),
-            started_unix_ms: 1_796_061_600_000,
-            command: vec!["scaler".into()],
-            scaler_version: "0.1.0".into(),
-            plan: PlanIdentity {
-                name: "quickstart".into(),
-                question: "How far?".into(),
-                path: "plans/quickstart.toml".into(),
-                text: String::new(),
-                bases: IndexMap::new(),
-                sha256: String::new(),
-                gates_sha256: String::new(),
-                vars: IndexMap::new(),
-                steps: vec![Some(1000)],
-                step_name: Some("points".into()),
-                not_covered: IndexMap::new(),
-                not_proven: IndexMap::new(),
-            },
-            host: Host {
-                name: "host".into(),
-                cpus: 2,
-                cpu_model: "model".into(),
-                affinity: "0-1".into(),
-                memory_bytes: 1,
-                disk_free_bytes: 1,
-                load1_at_start: 0.1,
-                kernel: "6".into(),
-            },
-            commits: IndexMap::new(),
-            generator_ceiling_per_s: None,
-        }))
+        Entry::RunStarted(Box::new(fixture::started()))
     }
 
     fn cell_started(at: f64, cell: u32) -> Entry {
@@ -288,11 +280,7 @@ mod tests {
     }
 
     fn opened(at: f64, name: &str) -> Entry {
-        Entry::WindowOpened(WindowOpened { at, name: name.into(), kind: "hold".into(), measured: true })
-    }
-
-    fn closed(at: f64, name: &str) -> Entry {
-        Entry::WindowClosed(WindowClosed { at, name: name.into() })
+        fixture::opened(at, name, "hold", true)
     }
 
     fn cell_finished(at: f64, cell: u32) -> Entry {
@@ -336,6 +324,18 @@ mod tests {
         let end = CellFinished { at: 4.0, cell: 7, cut_short: Some(CutShort::Interrupted) };
         assert_eq!(cell.finished, Some(end));
         assert_eq!((cell.windows[0].to, cell.windows[0].closed), (4.0, true));
+    }
+
+    #[test]
+    fn what_a_journal_lacks_is_noted_in_the_record() {
+        let entries = vec![run_started(), cell_started(1.0, 0), opened(2.5, "soak")];
+        let torn = Some(Torn { line: 4, why: "EOF".into() });
+        let record = Record::recovered(JournalRead { entries, torn }).unwrap();
+        let event = &record.cells[0].events[0];
+        assert_eq!(event.detail, "from line 4 on the journal could not be read: EOF");
+        assert_eq!((event.at, record.cells[0].windows[0].to), (2.5, 2.5));
+        let nothing = JournalRead { entries: vec![], torn: None };
+        assert_eq!(Record::recovered(nothing), Err(FoldError::NotStarted));
     }
 
     #[test]

@@ -2,5 +2,10 @@
 
 pub mod cell;
 pub mod entry;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod fold;
+pub mod folder;
+pub mod folder_error;
+pub mod journal;
 pub mod redact;

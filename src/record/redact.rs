@@ -54,7 +54,13 @@ impl Redactor {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
             Value::String(text) => self.replace(text),
-            Value::Array(values) => values.iter_mut().fold(false, |found, value| self.json(value) || found),
+            Value::Array(values) => {
+                let mut found = false;
+                for value in values {
+                    found |= self.json(value);
+                }
+                found
+            }
             Value::Object(object) => {
                 let mut found = false;
                 for (key, value) in object.iter_mut() {

@@ -1,0 +1,6 @@
+//! The one integration-test binary: one module for each area. The real program, real files, real processes.
+
+mod bad_plans;
+mod cli;
+mod house;
+mod plans;
