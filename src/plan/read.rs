@@ -111,7 +111,8 @@ impl<'a> Reading<'a> {
     fn is_small_host(&mut self, small: &Node) -> bool {
         let Some(when) = small.get("when") else { return false };
         let Some(text) = when.text() else { return false };
-        let known = minijinja::Value::from_pairs([("host", minijinja::Value::from(minijinja::value::Serde(&self.page.host)))]);
+        let known =
+            minijinja::Value::from_pairs([("host", minijinja::Value::from(minijinja::value::Serde(&self.page.host)))]);
         match template::evaluate(text, &known) {
             Ok(Value::Bool(truth)) => truth,
             other => {
@@ -120,7 +121,9 @@ impl<'a> Reading<'a> {
                     Err(reason) => reason,
                 };
                 let problem = Problem::error("a condition that cannot be decided").at(Some(when.place.clone()), label);
-                self.problems.push(problem.help("an expression over `host.cpus`, `host.memory_bytes` and `host.name`, such as \"host.cpus < 4\""));
+                self.problems.push(problem.help(
+                    "an expression over `host.cpus`, `host.memory_bytes` and `host.name`, such as \"host.cpus < 4\"",
+                ));
                 false
             }
         }
@@ -189,7 +192,8 @@ impl<'a> Reading<'a> {
 }
 
 fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates: &[Vec<CheckedGate>]) -> Header {
-    let stem = Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let stem =
+        Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
     Header {
         name: plan.name.clone(),
         question: plan.question.clone(),

@@ -6,7 +6,8 @@
 //! that extends another may leave out what that one says.
 
 use schemars::{
-    Schema, generate::SchemaSettings,
+    Schema,
+    generate::SchemaSettings,
     transform::{Transform, transform_subschemas},
 };
 use serde_json::{Map, Value, json};
@@ -200,7 +201,8 @@ fn demands(schema: &Value) -> Option<Value> {
         demand.insert("allOf".to_owned(), json!([inner]));
     }
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let properties: Map<String, Value> = properties.filter_map(|(key, field)| Some((key.clone(), demands(field)?))).collect();
+    let properties: Map<String, Value> =
+        properties.filter_map(|(key, field)| Some((key.clone(), demands(field)?))).collect();
     if !properties.is_empty() {
         demand.insert("properties".to_owned(), Value::Object(properties));
     }

@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_variable_keeps_its_type() {
-        let (vars, problems) = applied(&[("soak", "5"), ("n", "4"), ("factor", "2"), ("on", "false"), ("list", "[2, 3]")]);
+        let (vars, problems) =
+            applied(&[("soak", "5"), ("n", "4"), ("factor", "2"), ("on", "false"), ("list", "[2, 3]")]);
         assert_eq!(vars, json!({ "soak": "5", "n": 4, "factor": 2.0, "on": false, "list": [2, 3] }));
         assert_eq!(problems, Vec::<String>::new());
     }

@@ -217,7 +217,9 @@ fn unfit(scene: &Scene<'_>, used: &Use<'_>) -> Option<Problem> {
     let title = format!("the connection `{}` is of kind `{kind}`", used.name);
     let wanted = format!("needs {}", list(used.kinds.iter().copied()).replace(" and ", " or "));
     let names = list(fitting.map(|(name, _)| name.as_str()));
-    Some(Problem::error(title).at(scene.place(&used.pointer), wanted).help(format!("connections of that kind: {names}")))
+    Some(
+        Problem::error(title).at(scene.place(&used.pointer), wanted).help(format!("connections of that kind: {names}")),
+    )
 }
 
 /// What is declared and never used does nothing, which is hardly what was meant.

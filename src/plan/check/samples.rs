@@ -49,9 +49,13 @@ fn few_canaries(scene: &Scene<'_>, name: &str, every: Length, problems: &mut Vec
             let needed = least_n(quantile);
             #[expect(clippy::cast_precision_loss, reason = "a small number")]
             if n.floor() < needed as f64 {
-                let label = format!("about {n:.0} readings in {seconds:.0} s; {needed} are needed to bound it with 95% confidence");
+                let label = format!(
+                    "about {n:.0} readings in {seconds:.0} s; {needed} are needed to bound it with 95% confidence"
+                );
                 let problem = Problem::warning(format!("too few canaries for `{full_name}`"));
-                let help = format!("send them more often than every {every}, or hold longer; else only the longest of n is reported");
+                let help = format!(
+                    "send them more often than every {every}, or hold longer; else only the longest of n is reported"
+                );
                 problems.push(problem.at(scene.place(&pointer), label).help(help));
             }
         }
