@@ -5,7 +5,9 @@ use indexmap::IndexMap;
 use super::{
     all,
     metric::name_over,
-    sample_cell::{canary, cell, finish, in_phase, open_window, open_window_of, push, run, sample, slice, subject},
+    sample_cell::{
+        canary, cell, finish, in_phase, open_window, open_window_of, push, run, sample, schedule, slice, subject,
+    },
 };
 use crate::{
     plan::{
@@ -15,7 +17,7 @@ use crate::{
     },
     record::{
         cell::CellRecord,
-        entry::{Custody, Drained, Entry, InDoubt, Outage, ProbeRun, Published, Ran, Subject, WorkflowRun},
+        entry::{Custody, Drained, Entry, Outage, ProbeRun, Published, Ran, Subject, WorkflowRun},
     },
 };
 
@@ -73,7 +75,7 @@ fn add_subjects(cell: &mut CellRecord) {
 /// The entries that end the phases.
 fn endings() -> Vec<Entry> {
     vec![
-        Entry::InDoubt(InDoubt { load: "readings".into(), readings: Vec::new() }),
+        Entry::Schedule(schedule()),
         Entry::Published(Published {
             window: "tags".into(),
             messages: 1000,
