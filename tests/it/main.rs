@@ -4,3 +4,4 @@ mod bad_plans;
 mod cli;
 mod house;
 mod plans;
+mod results;
