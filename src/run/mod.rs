@@ -1,3 +1,4 @@
 //! Doing it: the interpreter and the world it acts on.
 
+pub mod ladder;
 pub mod world;
