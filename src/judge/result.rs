@@ -14,7 +14,7 @@ use super::{
     verdict::{Bottleneck, CellVerdict, GateOutcome, RunVerdict, Word},
 };
 use crate::{
-    measure::{measured::Measured, metric},
+    measure::{measured::Measured, metric, stats::count_u64},
     plan::checked::CheckedGate,
     record::{
         cell::{CellRecord, Record, WindowSpan},
@@ -274,6 +274,9 @@ impl CellResult {
     }
 }
 
+/// The load for each CPU above which a host is not quiet before a run.
+const BUSY_PER_CPU: f64 = 0.5;
+
 /// What the run as a whole leaves open, as far as the record shows it.
 fn caveats(record: &Record) -> Vec<String> {
     let mut caveats = Vec::new();
@@ -281,6 +284,10 @@ fn caveats(record: &Record) -> Vec<String> {
         None => caveats.push("scaler was killed; the result ends with what was journaled until then".to_owned()),
         Some(finished) if finished.interrupted => caveats.push("the run was interrupted by its user".to_owned()),
         Some(_) => {}
+    }
+    let Host { cpus, load1_at_start: load, .. } = record.started.host;
+    if load > BUSY_PER_CPU * count_u64(cpus) {
+        caveats.push(format!("the host was busy before the run: load {load:.2} on {cpus} CPUs"));
     }
     for (name, commit) in &record.started.commits {
         if commit.ends_with("-dirty") {
@@ -370,15 +377,20 @@ mod tests {
     }
 
     #[test]
-    fn commits_that_prove_nothing_are_caveats() {
+    fn commits_that_prove_nothing_and_a_busy_host_are_caveats() {
         let mut record = fold(fixture::run()).unwrap();
         record.started.commits = [("a", "unknown: no git"), ("b", "0123456789abcdef-dirty"), ("c", "0123")]
             .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
             .into();
+        record.started.host.load1_at_start = 1.5;
         let caveats = RunResult::new(&record).caveats;
         assert_eq!(
             caveats,
-            ["the commit of a is unknown: no git", "b has changes that its commit 0123456789ab does not have"]
+            [
+                "the host was busy before the run: load 1.50 on 2 CPUs",
+                "the commit of a is unknown: no git",
+                "b has changes that its commit 0123456789ab does not have",
+            ]
         );
     }
 }

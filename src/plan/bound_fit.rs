@@ -9,7 +9,7 @@ pub(crate) struct Misfit {
     pub(crate) wanted: &'static str,
     /// What is wrong with the bound.
     pub(crate) reason: String,
-    /// A bound that would fit.
+    /// A bound that would fit, as TOML spells it.
     pub(crate) remedy: String,
 }
 
@@ -30,31 +30,30 @@ pub(crate) fn fit(metric: Unit, bound: &Bound) -> Result<f64, Misfit> {
 }
 
 fn misfit(metric: Unit, bound: &Bound) -> Misfit {
-    let number = if bound.unit == Unit::Number { bound.value } else { 30.0 };
-    let (wanted, unit, remedy) = match metric {
-        Unit::Seconds => ("a length of time", "s, ms, m, h or d", format!("{number}s")),
-        Unit::Ratio => ("a share, written in percent", "%", format!("{}%", as_percent(bound))),
-        Unit::Bytes => ("a number of bytes", "B, kB, MB, GB, KiB, MiB or GiB", format!("{number}MB")),
-        Unit::BytesPerMinute => ("a number of bytes per minute", "B, kB or MB, meant per minute", format!("{number}MB")),
-        Unit::PerSecond => ("a rate per second", "/s, k/s or M/s", format!("{number}/s")),
-        Unit::Percent => ("a percentage", "%", format!("{}%", as_percent(bound))),
-        Unit::Count | Unit::Number => ("a count", "", format!("{number}")),
+    let number: String = bound.text.trim().chars().take_while(|c| c.is_ascii_digit() || ".-_".contains(*c)).collect();
+    let (wanted, units, remedy) = match metric {
+        Unit::Seconds => ("a length of time", "s, ms, m, h or d", format!("\"{number}s\"")),
+        Unit::Ratio => ("a share, written in percent", "%", format!("\"{}%\"", as_percent(bound, &number))),
+        Unit::Bytes => ("a number of bytes", "B, kB, MB, GB, KiB, MiB or GiB", format!("\"{number}B\"")),
+        Unit::BytesPerMinute => ("a number of bytes per minute", "B, kB or MB, meant per minute", format!("\"{number}B\"")),
+        Unit::PerSecond => ("a rate per second", "/s, k/s or M/s", format!("\"{number}/s\"")),
+        Unit::Percent => ("a percentage", "%", format!("\"{}%\"", as_percent(bound, &number))),
+        Unit::Count | Unit::Number => ("a count", "", number),
     };
-    let reason = match (bound.unit, unit) {
+    let reason = match (bound.unit, units) {
         (_, "") => format!("`{}` is no count", bound.text),
-        (Unit::Number | Unit::Count, _) => format!("a bare number; its unit must be {unit}"),
-        _ => format!("`{}` has another unit; expected {unit}", bound.text),
+        (Unit::Number | Unit::Count, _) => format!("a bare number; its unit must be {units}"),
+        _ => format!("`{}` has another unit; expected {units}", bound.text),
     };
     Misfit { wanted, reason, remedy }
 }
 
 /// `0.99` was meant as 99%, `99` as well.
-fn as_percent(bound: &Bound) -> f64 {
-    match bound.unit {
-        Unit::Number if bound.value <= 1.0 => (bound.value * 1e6).round() / 1e4,
-        Unit::Number | Unit::Count => bound.value,
-        _ => 99.0,
+fn as_percent(bound: &Bound, number: &str) -> String {
+    if bound.unit == Unit::Number && bound.value <= 1.0 {
+        return ((bound.value * 1e6).round() / 1e4).to_string();
     }
+    number.to_owned()
 }
 
 #[cfg(test)]
@@ -68,16 +67,16 @@ mod tests {
     #[test]
     fn a_bound_carries_its_metrics_unit() {
         assert_eq!(of(Unit::Seconds, "250ms"), Ok(0.25));
-        assert_eq!(of(Unit::Seconds, "30"), Err("30s".to_owned()));
+        assert_eq!(of(Unit::Seconds, "30"), Err("\"30s\"".to_owned()));
         assert_eq!(of(Unit::Ratio, "99%"), Ok(0.99));
-        assert_eq!(of(Unit::Ratio, "0.99"), Err("99%".to_owned()));
+        assert_eq!(of(Unit::Ratio, "0.99"), Err("\"99%\"".to_owned()));
         assert_eq!(of(Unit::Percent, "80%"), Ok(80.0));
         assert_eq!(of(Unit::Percent, "80"), Ok(80.0));
         assert_eq!(of(Unit::Count, "10k"), Ok(10_000.0));
-        assert_eq!(of(Unit::Count, "10s"), Err("30".to_owned()));
+        assert_eq!(of(Unit::Count, "10s"), Err("10".to_owned()));
         assert_eq!(of(Unit::Bytes, "1GiB"), Ok(1_073_741_824.0));
         assert_eq!(of(Unit::PerSecond, "2k/s"), Ok(2_000.0));
-        assert_eq!(of(Unit::PerSecond, "2000"), Err("2000/s".to_owned()));
+        assert_eq!(of(Unit::PerSecond, "2000"), Err("\"2000/s\"".to_owned()));
         assert_eq!(of(Unit::Number, "6GB"), Ok(6e9));
     }
 }

@@ -12,7 +12,7 @@ use super::{
     connection::Connection, load::Load, phase::Phase, probe::Probe, query::Query, scope::matches, target::Target,
     tree::{Data, Field, Node}, watch::Watch,
 };
-use crate::problem::{Place, Problem, Source};
+use crate::problem::{Problem, Source};
 
 /// Reads a file.
 pub(crate) type Read<'a> = dyn Fn(&str) -> io::Result<String> + 'a;
@@ -185,12 +185,6 @@ fn key(node: &Node) -> Option<String> {
     }
     let metric = node.get("metric").and_then(Node::text)?;
     Some(super::gate::default_name(metric, node.get("window").and_then(Node::text)))
-}
-
-/// The place of the plan's first line, for problems with the plan as a whole.
-pub(crate) fn first_line(tree: &Node) -> Place {
-    let text = &tree.place.source.text;
-    Place { span: 0..text.find('\n').unwrap_or(text.len()), ..tree.place.clone() }
 }
 
 #[cfg(test)]

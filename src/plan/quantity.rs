@@ -253,7 +253,7 @@ impl fmt::Display for Count {
 impl FromStr for Bytes {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        whole(scaled(text, BYTE_UNITS, "a number of bytes", "MB")?, "a number of bytes").map(Self)
+        whole(scaled(text, BYTE_UNITS, "a number of bytes", "B")?, "a number of bytes").map(Self)
     }
 }
 

@@ -37,14 +37,14 @@ pub fn load(
     host: &HostFacts,
 ) -> Result<Checked, Problems> {
     let mut problems = Vec::new();
-    let mut extended = extend::read(path, read).map_err(sorted)?;
+    let mut extended = extend::read(path, read).map_err(|problems| sorted(problems, path))?;
     sets::apply(&mut extended.tree, sets, &mut problems);
     Reading::new(path, extended, host, problems).finish()
 }
 
-fn sorted(problems: Vec<Problem>) -> Problems {
+fn sorted(problems: Vec<Problem>, path: &str) -> Problems {
     let mut problems = Problems(problems);
-    problems.sort();
+    problems.sort(path);
     problems
 }
 
@@ -86,7 +86,7 @@ impl<'a> Reading<'a> {
             }
         }
         self.useless_ladder();
-        let problems = sorted(self.problems);
+        let problems = sorted(self.problems, self.path);
         let Some(first) = first.filter(|_| !problems.has_errors()) else { return Err(problems) };
         let header = header(self.path, self.text, &first.plan, steps, &gates);
         let page = Page { effective: first.tree.to_value(), first: first.tree, ..self.page };

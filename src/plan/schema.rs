@@ -155,13 +155,84 @@ impl Transform for Placeholders {
     }
 }
 
-/// A plan with `extends` need not say what the other one says.
+/// A plan with `extends` need not say what the other one says, in no table. So the tables themselves demand no key; a second tree of
+/// definitions that holds nothing but the demands is laid over a plan without `extends`.
 fn less_for_extending(schema: &mut Schema) {
-    let Some(object) = schema.as_object_mut() else { return };
-    if let Some(required) = object.remove("required") {
-        object.insert("if".to_owned(), json!({ "not": { "required": ["extends"] } }));
-        object.insert("then".to_owned(), json!({ "required": required }));
+    let mut value = std::mem::take(schema).to_value();
+    let mut demands = demands(&value).unwrap_or_default();
+    let definitions = value.get("definitions").and_then(Value::as_object).cloned().unwrap_or_default();
+    let whole = definitions.iter().filter_map(|(name, definition)| Some((whole(name), self::demands(definition)?)));
+    let whole: Map<String, Value> = whole.collect();
+    without_demands(&mut value);
+    prune(&mut demands, &whole);
+    if let Some(Value::Object(definitions)) = value.get_mut("definitions") {
+        for (name, mut demand) in whole.clone() {
+            prune(&mut demand, &whole);
+            definitions.insert(name, demand);
+        }
+    }
+    if let Some(object) = value.as_object_mut() {
         object.insert("required".to_owned(), json!(["format", "name"]));
+        object.insert("if".to_owned(), json!({ "not": { "required": ["extends"] } }));
+        object.insert("then".to_owned(), demands);
+    }
+    *schema = Schema::try_from(value).expect("an object is a schema");
+}
+
+fn whole(definition: &str) -> String {
+    format!("Whole{definition}")
+}
+
+/// What a schema demands: its required keys, and the demands of what is in it.
+fn demands(schema: &Value) -> Option<Value> {
+    let mut demand = Map::new();
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        demand.insert("$ref".to_owned(), json!(format!("#/definitions/{}", whole(name))));
+    }
+    if let Some(required) = schema.get("required") {
+        demand.insert("required".to_owned(), required.clone());
+    }
+    for key in ["items", "additionalProperties"] {
+        demand.extend(schema.get(key).and_then(demands).map(|inner| (key.to_owned(), inner)));
+    }
+    if let Some(inner) = schema.pointer("/allOf/0").and_then(demands) {
+        demand.insert("allOf".to_owned(), json!([inner]));
+    }
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let properties: Map<String, Value> = properties.filter_map(|(key, field)| Some((key.clone(), demands(field)?))).collect();
+    if !properties.is_empty() {
+        demand.insert("properties".to_owned(), Value::Object(properties));
+    }
+    (!demand.is_empty()).then_some(Value::Object(demand))
+}
+
+/// Takes the required keys out of every table.
+fn without_demands(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.get("required").is_some_and(Value::is_array) {
+                object.remove("required");
+            }
+            object.values_mut().for_each(|inner| without_demands(inner));
+        }
+        Value::Array(inner) => inner.iter_mut().for_each(|inner| without_demands(inner)),
+        _ => {}
+    }
+}
+
+/// Takes out references to definitions that demand nothing.
+fn prune(demand: &mut Value, whole: &Map<String, Value>) {
+    let Value::Object(object) = demand else { return };
+    let dangling = object.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+    if dangling.is_some_and(|name| !whole.contains_key(name)) {
+        object.remove("$ref");
+    }
+    for inner in object.values_mut() {
+        match inner {
+            Value::Array(inner) => inner.iter_mut().for_each(|inner| prune(inner, whole)),
+            inner => prune(inner, whole),
+        }
     }
 }
 

@@ -4,10 +4,6 @@
 //! begins; they may stand in one placeholder with early names, because the plan is filled anew then. *Momentary*: names that
 //! are known only at the moment of use, such as a message's `site`; they are names without a dot, and stand in placeholders of their own.
 
-/// The names known when the plan is checked.
-pub(crate) const EARLY: &[&str] = &["vars", "host", "step"];
-/// The names known when a cell begins.
-pub(crate) const LATE: &[&str] = &["run", "secrets"];
 /// The fields of `run`.
 pub(crate) const RUN: &[&str] = &["scaler", "folder", "id"];
 /// The fields of `host`.

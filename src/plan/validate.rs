@@ -157,10 +157,13 @@ impl About<'_> {
         Some(self.node.place.clone())
     }
 
-    /// The first line of the file, for what is missing at the top.
+    /// The first key of the plan, for what is missing at the top; the first line of a file without keys.
     fn start(&self) -> Place {
-        let end = self.node.place.source.text.find('\n').unwrap_or(self.node.place.source.text.len());
-        Place { span: 0..end, ..self.node.place.clone() }
+        let first = self.node.fields().and_then(|fields| fields.values().map(|field| &field.key).min_by_key(|key| key.span.start));
+        first.cloned().unwrap_or_else(|| {
+            let text = &self.node.place.source.text;
+            Place { span: 0..text.find('\n').unwrap_or(text.len()), ..self.node.place.clone() }
+        })
     }
 
     /// The key of the value.

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{Place, Problem, Problems, Severity};
 
 impl Problems {
-    /// Sorts by text, place and severity, and drops what is said twice.
-    pub fn sort(&mut self) {
-        let mut order: HashMap<String, usize> = HashMap::new();
+    /// Sorts by text (the one of that name first), place and severity, and drops what is said twice.
+    pub fn sort(&mut self, first: &str) {
+        let mut order: HashMap<String, usize> = HashMap::from([(first.to_owned(), 0)]);
         for place in self.0.iter().filter_map(|problem| problem.place.as_ref()) {
             let next = order.len();
             order.entry(place.source.name.clone()).or_insert(next);
@@ -144,7 +144,7 @@ mod tests {
         let late = Problem::error("late").at(Some(place("ab", 1..2)), "");
         let early = Problem::warning("early").at(Some(place("ab", 0..1)), "");
         let mut problems = Problems(vec![late.clone(), early.clone(), late.clone(), Problem::error("nowhere")]);
-        problems.sort();
+        problems.sort("p.toml");
         let titles: Vec<&str> = problems.0.iter().map(|problem| problem.title.as_str()).collect();
         assert_eq!(titles, ["early", "late", "nowhere"]);
     }

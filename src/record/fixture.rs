@@ -9,8 +9,9 @@ use hdrhistogram::{
 use indexmap::IndexMap;
 
 use super::entry::{
-    CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, EventKind, FORMAT, Host, Ledger, Outage,
-    PlanIdentity, ProbeRun, Ran, RunFinished, RunStarted, Sample, Second, Slice, Subject, WindowClosed, WindowOpened,
+    CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, EventKind, FORMAT, Host, InDoubt, Ledger,
+    Outage, PlanIdentity, ProbeRun, Ran, RunFinished, RunStarted, Sample, Second, Slice, Subject, WindowClosed,
+    WindowOpened,
 };
 use crate::plan::{
     checked::{CheckedGate, Part, Window},
@@ -160,7 +161,8 @@ fn cell(number: usize, points: u64) -> Vec<Entry> {
         }));
     }
     entries.extend([closed(at + 21.0, "reads"), opened(at + 21.0, "crash", "fault", false), outage(at + 21.5)]);
-    entries.extend([closed(at + 24.0, "crash"), opened(at + 24.0, "drain", "drain", false), drained()]);
+    let in_doubt = Entry::InDoubt(InDoubt { load: "readings".into(), readings: Vec::new() });
+    entries.extend([closed(at + 24.0, "crash"), opened(at + 24.0, "drain", "drain", false), in_doubt, drained()]);
     entries.extend([closed(at + 29.0, "drain"), opened(at + 29.0, "custody", "reconcile", false)]);
     entries.push(Entry::Custody(Custody {
         window: "custody".into(),

@@ -207,6 +207,22 @@ mod tests {
         assert_eq!(read_entries(bytes.as_slice()).unwrap(), JournalRead { entries, torn: None });
     }
 
+    /// The journal of a run that was killed in its first soak: what this format's files look like, for good.
+    #[test]
+    fn the_committed_journal_is_what_is_written() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/killed.journal");
+        let entries = &fixture::run()[..30];
+        let mut made = written(entries);
+        made.extend(br#"{"sample":{"at":7.5,"wat"#);
+        if std::env::var_os("SCALER_UPDATE").is_some() {
+            std::fs::write(path, &made).unwrap();
+        }
+        let committed = std::fs::read(path).unwrap_or_default();
+        assert!(committed == made, "tests/golden/killed.journal differs: a change of it is a change of the format");
+        let read = read_entries(committed.as_slice()).unwrap();
+        assert_eq!((read.entries.as_slice(), read.torn.unwrap().line), (entries, 31));
+    }
+
     #[test]
     fn torn_off_at_any_byte_everything_before_is_read() {
         let whole = fixture::run();

@@ -19,9 +19,8 @@ pub(super) fn of(cell: &CellResult, screen: Screen) -> String {
         CutShort::PhaseFailed(reason) => format!("a phase failed: {reason}"),
         CutShort::Interrupted => "interrupted".to_owned(),
     });
-    let mut text = labelled("Cut short", &cut_short.collect::<Vec<_>>(), screen);
-    text.push_str(&phases(cell, screen));
-    let sections: [(&str, Vec<String>); 6] = [
+    let sections: [(&str, Vec<String>); 7] = [
+        ("Cut short", cut_short.collect()),
         ("Published", cell.published.iter().map(published).collect()),
         ("Custody", cell.custody.iter().flat_map(custody).collect()),
         ("Drain", cell.drained.iter().map(drained).collect()),
@@ -29,10 +28,8 @@ pub(super) fn of(cell: &CellResult, screen: Screen) -> String {
         ("Commands", cell.ran.iter().map(ran).collect()),
         ("Events", events(&cell.events)),
     ];
-    for (label, lines) in sections {
-        text.push_str(&labelled(label, &lines, screen));
-    }
-    text
+    let sections = sections.iter().map(|(label, lines)| labelled(label, lines, screen));
+    sections.collect::<String>() + "\n" + &phases(cell, screen)
 }
 
 /// What happened before, between and after the cells.

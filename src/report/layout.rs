@@ -1,6 +1,8 @@
 //! How text is laid out: tables for terminals and for Markdown, labelled lines, wrapped sentences.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle, presets};
+
+use super::number::UNMEASURED;
 
 /// What the reader's screen can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,12 +13,17 @@ pub struct Screen {
     pub width: Option<u16>,
 }
 
-/// A table with a heading; numbers are written to the right.
+/// A rule under the heading and nothing else: numbers in columns need no fences.
+const RULED: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction(' '))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .content_lines(ContentLineStyle::none().junction(' '));
+
+/// A table with a heading; columns of numbers are written to the right.
 #[must_use]
 pub fn table(heading: &[String], rows: &[Vec<String>], screen: Screen) -> String {
-    let style = if screen.utf8 { presets::UTF8_HORIZONTAL_ONLY } else { presets::ASCII_HORIZONTAL_ONLY };
     let mut table = filled(heading, rows);
-    table.load_style(style);
+    table.load_style(RULED);
     if let Some(width) = screen.width {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
@@ -37,19 +44,36 @@ pub fn markdown(heading: &[String], rows: &[Vec<String>]) -> String {
 fn filled(heading: &[String], rows: &[Vec<String>]) -> Table {
     let mut table = Table::new();
     table.set_header(heading);
-    for row in rows {
-        table.add_row(row.iter().map(|text| Cell::new(text).set_alignment(alignment(text))));
+    table.add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let mut texts = rows.iter().filter_map(|row| row.get(index)).filter(|text| !text.is_empty()).peekable();
+        if texts.peek().is_some() && texts.all(|text| is_number(text)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table
 }
 
-fn alignment(text: &str) -> CellAlignment {
-    let number = text.trim_start_matches(['≥', '≤', ' ', '-', '−']).starts_with(|c: char| c.is_ascii_digit());
-    if number || text == super::number::UNMEASURED { CellAlignment::Right } else { CellAlignment::Left }
+/// Whether a text is a figure with its unit, or stands for one that is not there.
+fn is_number(text: &str) -> bool {
+    let unsigned = text.trim_start_matches(['≥', '≤', ' ', '-', '+']);
+    let unit = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ' '));
+    let has_digits = unsigned.starts_with(|c: char| c.is_ascii_digit());
+    text == UNMEASURED || has_digits && unit.len() <= 6 && !unit.contains(|c: char| c.is_ascii_digit())
 }
 
 fn trimmed(table: &Table) -> String {
     table.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// Signs beyond ASCII and what a screen without them shows instead.
+const SIGNS: [(char, &str); 9] =
+    [('─', "-"), ('–', "-"), ('−', "-"), ('≥', ">="), ('≤', "<="), ('→', "->"), ('×', "x"), ('·', "|"), ('…', "...")];
+
+/// The text as the screen can show it.
+#[must_use]
+pub fn spelt(text: String, screen: Screen) -> String {
+    if screen.utf8 { text } else { SIGNS.iter().fold(text, |text, (sign, plain)| text.replace(*sign, plain)) }
 }
 
 /// Columns that the labels of [`labelled`] take.
@@ -68,19 +92,22 @@ pub fn labelled(label: &str, lines: &[String], screen: Screen) -> String {
     text
 }
 
-/// Breaks a sentence between words. What has no gap is not broken.
+/// Breaks a sentence between words; what follows stands under its text. What has no gap is not broken.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
-        let mut line = String::new();
-        for word in paragraph.split(' ') {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-                lines.push(std::mem::take(&mut line));
+        let words = paragraph.trim_start();
+        let indent = " ".repeat(paragraph.len() - words.len());
+        let hanging = if words.starts_with("- ") { format!("{indent}  ") } else { indent.clone() };
+        let mut line = indent;
+        for word in words.split(' ') {
+            if line.trim().is_empty() {
+                line.push_str(word);
+            } else if line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::replace(&mut line, format!("{hanging}{word}")));
+            } else {
+                line = line + " " + word;
             }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
         }
         lines.push(line);
     }
@@ -99,6 +126,26 @@ mod tests {
         let text = labelled("Caveats", &lines, NARROW);
         assert_eq!(text, "Caveats       one two three four\n              five\n              six\n");
         assert_eq!(labelled("Caveats", &[], NARROW), "");
+        let items = ["- one two three four five".to_owned(), "  under it".to_owned()];
+        let text = labelled("List", &items, NARROW);
+        assert_eq!(text, "List          - one two three four\n                five\n                under it\n");
+    }
+
+    #[test]
+    fn figures_are_told_from_words() {
+        for text in ["12", "≥ 7.3 s", "10 000/s", "99.99%", "-2.5 kB/min", "–"] {
+            assert!(is_number(text), "{text}");
+        }
+        for text in ["20261130T180000Z-quickstart", "pass", "", "2 × CPU 3000", "3 readings missing"] {
+            assert!(!is_number(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_screen_gets_plain_signs() {
+        let plain = Screen { utf8: false, width: None };
+        assert_eq!(spelt("≤ 3 → –".to_owned(), plain), "<= 3 -> -");
+        assert_eq!(spelt("≤ 3".to_owned(), NARROW), "≤ 3");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The runs of a results folder, a line each.
 
 use super::{
-    layout::{Screen, table},
+    layout::{Screen, spelt, table},
     number::UNMEASURED,
 };
 use crate::judge::verdict::RunVerdict;
@@ -45,7 +45,7 @@ pub fn list(runs: &[Listed], folder: &str, screen: Screen) -> String {
     if runs.iter().any(|run| run.state == State::Killed) {
         text.push_str("`scaler results recover RUN` makes a result of a run that was killed.\n");
     }
-    text
+    spelt(text, screen)
 }
 
 fn row(run: &Listed) -> Vec<String> {

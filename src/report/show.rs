@@ -3,7 +3,7 @@
 
 use super::{
     evidence,
-    layout::{Screen, labelled, table},
+    layout::{Screen, labelled, spelt, table},
     number, summary,
 };
 use crate::{
@@ -33,7 +33,7 @@ pub fn show(result: &RunResult, figures: bool, screen: Screen) -> String {
         text.push_str(&show_cell(cell, figures, screen));
     }
     text.push_str(&evidence::around(&result.around, screen));
-    text
+    spelt(text, screen)
 }
 
 fn host(result: &RunResult) -> String {
@@ -57,7 +57,7 @@ fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
     let repeat = if cell.repeat > 1 { format!(" (run {} of it)", cell.repeat) } else { String::new() };
     let cause = cell.verdict.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
     let mut text = format!("{}{repeat}: {}{cause}\n", cell.name, cell.verdict.word.text());
-    text.push_str(&gates(cell, screen));
+    text += &("\n".to_owned() + &gates(cell, screen) + "\n");
     let unmeasured: Vec<String> = cell
         .metrics
         .iter()
@@ -69,7 +69,7 @@ fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
     text.push_str(&labelled("Unmeasured", &unmeasured, screen));
     text.push_str(&evidence::of(cell, screen));
     if figures {
-        text.push_str(&all_figures(cell, screen));
+        text += &("\n".to_owned() + &all_figures(cell, screen));
     }
     text
 }

@@ -2,7 +2,7 @@
 
 use super::{
     columns::{Columns, first_failure, step},
-    layout::{Screen, labelled, table},
+    layout::{Screen, labelled, spelt, table},
     number,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub fn summary(result: &RunResult, path: &str, screen: Screen) -> String {
     }
     text.push_str(&labelled("Result", &[path.to_owned()], screen));
     text.push_str(&labelled("More", &[format!("scaler results show {}", result.run_id)], screen));
-    text
+    spelt(text, screen)
 }
 
 /// The plan, its question, the run and the machine.

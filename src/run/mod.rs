@@ -1,3 +1,5 @@
 //! Doing it: the interpreter and the world it acts on.
 
+pub mod emit;
+pub mod real;
 pub mod world;

@@ -3,4 +3,7 @@
 mod bad_plans;
 mod cli;
 mod house;
+mod load;
 mod plans;
+mod reference;
+mod world;

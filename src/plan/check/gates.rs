@@ -59,9 +59,8 @@ impl Resolver<'_> {
                 let node = self.tree.at(&format!("{at}/{key}"));
                 let title = format!("`{}` is {}", gate.metric, misfit.wanted);
                 let problem = Problem::error(title).at(node.map(|node| node.place.clone()), misfit.reason);
-                let problem = problem.help(format!("write {key} = \"{}\"", misfit.remedy));
-                let replaceable = node.is_some_and(|node| node.verbatim);
-                let replacement = replaceable.then(|| format!("\"{}\"", misfit.remedy));
+                let problem = problem.help(format!("write {key} = {}", misfit.remedy));
+                let replacement = node.is_some_and(|node| node.verbatim).then_some(misfit.remedy);
                 self.problems.push(Problem { replacement, ..problem });
                 return None;
             }
@@ -121,9 +120,17 @@ impl Resolver<'_> {
         }
     }
 
-    /// Why a subject gives no numbers in this plan; none when it does.
+    /// Why a subject gives no numbers in this plan; none when it does, or when a misspelt name may have meant it.
     fn not_produced(&self, name: &str, kind: SubjectKind) -> Option<String> {
         let phases = self.cell.phases.iter().map(|named| &named.phase);
+        let misspelt = phases.clone().any(|phase| match phase {
+            Phase::Hold(hold) => hold.start.iter().any(|name| !self.subjects.contains_key(name)),
+            Phase::Probe(probe) => probe.probes.iter().any(|name| !self.subjects.contains_key(name)),
+            _ => false,
+        });
+        if misspelt {
+            return None;
+        }
         let started = || {
             phases.clone().any(|phase| matches!(phase, Phase::Hold(hold) if hold.start.iter().any(|start| start == name)))
         };
@@ -179,10 +186,9 @@ impl Resolver<'_> {
 
     fn not_one_comparison(&mut self, at: &str, gate: &Gate, found: usize) {
         let title = if found == 0 { "a gate that compares nothing" } else { "a gate with two bounds" };
-        let place = match gate.comparisons().get(1) {
-            Some((second, _)) => self.tree.key_at(&format!("{at}/{}", second.key())),
-            None => self.tree.at(&format!("{at}/metric")).map(|node| node.place.clone()),
-        };
+        let keys = gate.comparisons().into_iter().filter_map(|(comparison, _)| self.tree.key_at(&format!("{at}/{}", comparison.key())));
+        let last = keys.max_by_key(|key| key.span.start);
+        let place = last.or_else(|| self.tree.at(&format!("{at}/metric")).map(|node| node.place.clone()));
         let help = "exactly one of `at_least`, `at_most`, `above`, `below` and `equals`";
         self.problems.push(Problem::error(title).at(place, "in this gate").help(help));
     }

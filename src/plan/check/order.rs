@@ -10,10 +10,27 @@ use crate::{
 };
 
 pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
+    outside(scene, problems);
+    let starts = scene.cell_phases().filter_map(|at| match &at.phase {
+        Phase::Hold(hold) => Some(&hold.start),
+        _ => None,
+    });
+    // A misspelt start would make everything after it look wrong.
+    if starts.flatten().any(|name| !is_known(scene, name)) {
+        return;
+    }
     let mut order = Order { scene, problems, running: Vec::new(), stopped: Vec::new(), drained: false };
     for at in scene.cell_phases() {
         order.phase(at);
     }
+}
+
+fn is_known(scene: &Scene<'_>, name: &str) -> bool {
+    scene.plan.loads.contains_key(name) || scene.plan.watches.contains_key(name)
+}
+
+/// Loads and what belongs to them run in cells only.
+fn outside(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     for at in scene.phases.iter().filter(|at| !at.in_cell) {
         let pointer = match &at.phase {
             Phase::Hold(hold) if !hold.start.is_empty() => format!("{}/hold/start", at.pointer),
@@ -21,7 +38,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             Phase::Reconcile(_) => format!("{}/reconcile", at.pointer),
             _ => continue,
         };
-        let problem = Problem::error(format!("`{}` belongs into a cell", at.name));
+        let problem = Problem::error(format!("`{}` must be a phase of the cells", at.name));
         let place = scene.key(&pointer);
         problems.push(problem.at(place, "loads run only in `[[phase]]`, so that every cell has its own figures"));
     }
@@ -49,10 +66,6 @@ impl Order<'_, '_> {
         self.problems.push(Problem::error(title).at(self.scene.place(pointer), label));
     }
 
-    fn is_known(&self, name: &str) -> bool {
-        self.scene.plan.loads.contains_key(name) || self.scene.plan.watches.contains_key(name)
-    }
-
     fn hold(&mut self, at: &str, hold: &Hold) {
         for (index, name) in hold.start.iter().enumerate() {
             if self.running.contains(name) {
@@ -72,7 +85,7 @@ impl Order<'_, '_> {
         for (index, name) in drain.stop.iter().enumerate() {
             self.stop(&format!("{at}/stop/{index}"), name);
         }
-        if let Some(canary) = drain.canary.as_ref().filter(|name| self.is_known(name) && !self.running.contains(*name)) {
+        if let Some(canary) = drain.canary.as_ref().filter(|name| is_known(self.scene, name) && !self.running.contains(*name)) {
             let label = "no `hold` before this has it running";
             self.wrong(&format!("{at}/canary"), format!("the canary `{canary}` does not run here"), label);
         }
@@ -86,7 +99,7 @@ impl Order<'_, '_> {
     fn stop(&mut self, pointer: &str, name: &str) {
         match self.running.iter().position(|running| running == name) {
             Some(index) => self.stopped.push(self.running.remove(index)),
-            None if self.is_known(name) => {
+            None if is_known(self.scene, name) => {
                 let title = format!("`{name}` is stopped but does not run");
                 self.wrong(pointer, title, "no `hold` before this starts it");
             }

@@ -39,10 +39,14 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     }
     let mut uses = of_tables(scene);
     uses.extend(phases);
+    let before = problems.len();
     for used in &uses {
         problems.extend(unknown(scene, used).or_else(|| unfit(scene, used)));
     }
-    unused(scene, &uses, problems);
+    // A misspelt name leaves the right one unused: that is one problem, not two.
+    if problems.len() == before {
+        unused(scene, &uses, problems);
+    }
 }
 
 fn of_tables<'a>(scene: &'a Scene<'_>) -> Vec<Use<'a>> {
