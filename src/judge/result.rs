@@ -20,7 +20,7 @@ use crate::{
         cell::{CellRecord, Record, WindowSpan},
         entry::{
             CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt, Outage,
-            PlanIdentity, ProbeRun, Published, Ran, RunFinished, RunStarted, Sample, Second, Slice, Subject,
+            PlanIdentity, ProbeRun, Published, Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, Subject,
             WorkflowRun,
         },
     },
@@ -115,6 +115,9 @@ pub struct CellResult {
     pub canaries: Vec<CanaryReading>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
+    /// What the stopped loads had offered: each reading can be named again from it.
+    #[serde(default)]
+    pub schedules: Vec<Schedule>,
     /// The readings of all watches.
     pub samples: Vec<Sample>,
     /// `LOAD.LATENCY` to all its observations in the measured phases: microseconds, HDR histogram, V2 serialisation, base64.
@@ -231,6 +234,7 @@ impl CellResult {
             workflow_runs: cell.workflow_runs,
             canaries: cell.canaries,
             in_doubt: cell.in_doubt,
+            schedules: cell.schedules,
             samples: cell.samples,
             histograms,
             slices: cell.slices,
@@ -259,6 +263,7 @@ impl CellResult {
             slices: self.slices,
             seconds: self.seconds.into_iter().map(|(load, seconds)| (load, by_second(seconds))).collect(),
             in_doubt: self.in_doubt,
+            schedules: self.schedules,
             canaries: self.canaries,
             probe_runs: self.probe_runs,
             workflow_runs: self.workflow_runs,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, Outage, ProbeRun, Published,
-    Ran, RunFinished, RunStarted, Sample, Second, Slice, WorkflowRun,
+    Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
 };
 use crate::plan::checked::{Part, Window};
 
@@ -48,6 +48,8 @@ pub struct CellRecord {
     pub seconds: IndexMap<String, BTreeMap<i64, Second>>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
+    /// What the stopped loads had offered.
+    pub schedules: Vec<Schedule>,
     /// The canary readings whose fate is known.
     pub canaries: Vec<CanaryReading>,
     /// The probes' runs.
@@ -109,6 +111,7 @@ impl CellRecord {
             slices: Vec::new(),
             seconds: IndexMap::new(),
             in_doubt: Vec::new(),
+            schedules: Vec::new(),
             canaries: Vec::new(),
             probe_runs: Vec::new(),
             workflow_runs: Vec::new(),

@@ -95,6 +95,11 @@ impl Singing {
         self.shared.lock().fates.outstanding()
     }
 
+    /// Publishes no more, and goes on looking for what is still unseen.
+    pub(super) fn quiet(&self) {
+        let _ = self.stop.send(());
+    }
+
     /// Ends it; what is not seen by now is journaled as never seen. No entry comes after this returns.
     pub(super) fn stop(self) {
         let _ = self.stop.send(());

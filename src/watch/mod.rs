@@ -62,6 +62,13 @@ impl Running {
         }
     }
 
+    /// Ends a canary's publishing, not its looking; other watches are left alone.
+    pub fn quiet(&self) {
+        if let Self::Canary(canary) = self {
+            canary.quiet();
+        }
+    }
+
     /// A canary's readings whose fate is not known yet; none for other watches.
     #[must_use]
     pub fn unseen(&self) -> Option<u64> {

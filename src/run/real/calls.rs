@@ -119,6 +119,7 @@ impl Hands {
                 Ok(Answer::Done)
             }
             Call::CanaryUnseen(name) => self.canary_unseen(&name),
+            Call::QuietCanary(name) => self.quiet_canary(&name),
             Call::Publish { connection, messages } => self.publish(&connection, &messages),
             Call::Preflight { load, topic } => {
                 self.courier.preflight(&self.plan()?.ends, &load, &topic, self.config.clock).map(|()| Answer::Done)
@@ -196,6 +197,13 @@ impl Hands {
     fn stop_watch(&self, name: &str) -> Result<Answer, String> {
         let watch = self.watches().remove(name).ok_or_else(|| format!("watch `{name}` does not run"))?;
         watch.stop();
+        Ok(Answer::Done)
+    }
+
+    fn quiet_canary(&self, name: &str) -> Result<Answer, String> {
+        let watches = self.watches();
+        let watch = watches.get(name).ok_or_else(|| format!("canary `{name}` does not run"))?;
+        watch.quiet();
         Ok(Answer::Done)
     }
 
