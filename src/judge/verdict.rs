@@ -137,11 +137,11 @@ pub struct Bottleneck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// A guess that evidence supports weakly, or none.
+    /// One sign, or none.
     Low,
-    /// One kind of evidence.
+    /// The part was at its limit, or two signs agree.
     Medium,
-    /// The part was at its limit, or two kinds of evidence agree.
+    /// The part was at its limit, and another sign agrees.
     High,
 }
 

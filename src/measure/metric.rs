@@ -21,12 +21,10 @@ use crate::{
 /// Probes, exits and trips are not confined to measured phases: for them a window without a phase is the whole cell.
 #[must_use]
 pub fn measure(run: &RunStarted, cell: &CellRecord, metric: &str, window: &Window) -> Measured {
-    let subjects = cell.started.subjects.iter();
-    let named =
-        subjects.filter_map(|(name, subject)| Some((name, subject, metric.strip_prefix(name)?.strip_prefix('.')?)));
-    let Some((name, subject, rest)) = named.max_by_key(|(name, _, _)| name.len()) else {
+    let Some((name, subject)) = subject_of(cell, metric) else {
         return Measured::unmeasured(format!("nothing in this cell is measured as `{metric}`"));
     };
+    let rest = &metric[name.len() + 1..];
     let asked = Asked { run, cell, subject: name, name: rest, unit: Unit::Number, window };
     if let Subject::Series { names, every_ms } = subject {
         return series::measure(&asked, names, *every_ms);
@@ -64,6 +62,34 @@ pub fn name_over(metric: &str, window: &Window) -> String {
         (Some(phase), None) => format!("{metric}@{phase}"),
         (Some(phase), Some(part)) => format!("{metric}@{phase}/{part}"),
     }
+}
+
+/// A window of a cell in words: `soak`, `soak/last_half`, `soak + burst` for several measured phases, `cell`.
+#[must_use]
+pub fn window_in_words(cell: &CellRecord, window: &Window) -> String {
+    scope::words(cell, window)
+}
+
+/// Whether the time that a metric looks at was reached: its phase for metrics of phases, its first run for probes, its window for
+/// all others.
+#[must_use]
+pub fn was_run(cell: &CellRecord, metric: &str, window: &Window) -> bool {
+    match subject_of(cell, metric) {
+        Some((name, Subject::Phase { .. })) => cell.windows.iter().any(|span| span.name == name),
+        Some((name, Subject::Probe { .. })) => cell.probe_runs.iter().any(|run| run.probe == name),
+        _ => scope::Scope::of(cell, window).is_ok(),
+    }
+}
+
+/// The subject of a metric: the longest name in the cell that the metric begins with.
+#[must_use]
+pub fn subject_of<'a>(cell: &'a CellRecord, metric: &str) -> Option<(&'a str, &'a Subject)> {
+    let named = cell
+        .started
+        .subjects
+        .iter()
+        .filter(|(name, _)| metric.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.')));
+    named.max_by_key(|(name, _)| name.len()).map(|(name, subject)| (name.as_str(), subject))
 }
 
 /// The names of the metrics that a subject has.

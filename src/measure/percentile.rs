@@ -124,8 +124,14 @@ mod tests {
     #[test]
     fn the_lower_end_is_what_the_percentile_exceeds_for_sure() {
         // 1 of 1 (5%), 3 of 12 (2.0%; 2 of 12 have 11.8%) and 5 of 30 (1.6%; 4 of 30 have 6.1%) beyond the p95 are too many.
-        let rows =
-            [(0.95, 1, Some(1)), (0.95, 12, Some(10)), (0.95, 30, Some(26)), (0.5, 4, None), (0.99, 100, Some(97)), (0.99, 298, Some(292))];
+        let rows = [
+            (0.95, 1, Some(1)),
+            (0.95, 12, Some(10)),
+            (0.95, 30, Some(26)),
+            (0.5, 4, None),
+            (0.99, 100, Some(97)),
+            (0.99, 298, Some(292)),
+        ];
         for (quantile, n, rank) in rows {
             assert_eq!(lower_rank(quantile, n), rank, "{quantile} of {n}");
         }

@@ -62,6 +62,12 @@ impl Scope {
     }
 }
 
+/// A window of a cell in words, whether it was run or not.
+pub(super) fn words(cell: &CellRecord, window: &Window) -> String {
+    let measured: Vec<&str> = cell.windows.iter().filter(|span| span.measured).map(|span| span.name.as_str()).collect();
+    label(window, &measured)
+}
+
 /// Whether the cell ended before its last phase.
 fn was_cut_short(cell: &CellRecord) -> bool {
     cell.finished.as_ref().is_some_and(|finished| finished.cut_short.is_some())
