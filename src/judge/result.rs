@@ -113,6 +113,8 @@ pub struct CellResult {
     pub workflow_runs: Vec<WorkflowRun>,
     /// The canary readings whose fate is known.
     pub canaries: Vec<CanaryReading>,
+    /// What the stopped loads had offered, from which every reading follows.
+    pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
     /// What the stopped loads had offered: each reading can be named again from it.
@@ -233,6 +235,7 @@ impl CellResult {
             probe_runs: cell.probe_runs,
             workflow_runs: cell.workflow_runs,
             canaries: cell.canaries,
+            schedules: cell.schedules,
             in_doubt: cell.in_doubt,
             schedules: cell.schedules,
             samples: cell.samples,
@@ -262,6 +265,7 @@ impl CellResult {
             samples: self.samples,
             slices: self.slices,
             seconds: self.seconds.into_iter().map(|(load, seconds)| (load, by_second(seconds))).collect(),
+            schedules: self.schedules,
             in_doubt: self.in_doubt,
             schedules: self.schedules,
             canaries: self.canaries,

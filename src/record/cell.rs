@@ -46,6 +46,8 @@ pub struct CellRecord {
     pub slices: Vec<Slice>,
     /// The ledger: load to payload second to its counts.
     pub seconds: IndexMap<String, BTreeMap<i64, Second>>,
+    /// What the stopped loads had offered, from which every reading follows.
+    pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
     /// What the stopped loads had offered.
@@ -110,6 +112,7 @@ impl CellRecord {
             samples: Vec::new(),
             slices: Vec::new(),
             seconds: IndexMap::new(),
+            schedules: Vec::new(),
             in_doubt: Vec::new(),
             schedules: Vec::new(),
             canaries: Vec::new(),

@@ -174,6 +174,7 @@ impl CellRecord {
             Entry::Sample(sample) => self.samples.push(sample.finite()),
             Entry::Slice(slice) => self.slices.push(slice),
             Entry::Ledger(ledger) => self.post(ledger),
+            Entry::Schedule(schedule) => self.schedules.push(schedule),
             Entry::InDoubt(in_doubt) => self.in_doubt.push(in_doubt),
             Entry::Schedule(schedule) => self.schedules.push(schedule),
             Entry::Canary(reading) => self.canaries.push(reading),

@@ -6,7 +6,7 @@ mod init;
 mod new;
 mod schema;
 mod show;
-mod source;
+pub(super) mod source;
 
 use super::{Exit, Failure, Outcome, screen, screen::Colour};
 

@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::Failure;
-use crate::{host, plan, plan::checked::Checked};
+use crate::{
+    host, plan,
+    plan::checked::{Checked, HostFacts},
+};
 
 /// A plan and the variables to override in it.
 #[derive(Debug, clap::Args)]
@@ -21,10 +24,10 @@ pub(super) struct PlanArgs {
 
 /// Variables to override.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Sets {
+pub(in crate::cli) struct Sets {
     /// Give a variable of `[vars]` another value; may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
-    pub(super) pairs: Vec<(String, String)>,
+    pub(in crate::cli) pairs: Vec<(String, String)>,
 }
 
 impl PlanArgs {
@@ -34,12 +37,18 @@ impl PlanArgs {
     }
 }
 
-/// Reads and checks a plan.
+/// Reads a plan and checks it for this host.
 pub(super) fn load(path: &str, sets: &[(String, String)]) -> Result<Checked, Failure> {
-    match revision_and_path(path) {
-        Some((revision, path)) => load_with(path, &|path| read_revision(revision, path), sets),
-        None => load_with(path, &|path| fs::read_to_string(path), sets),
-    }
+    load_for(path, sets, &this_host()?)
+}
+
+/// Reads a plan and checks it for a host, which may be that of an old run.
+pub(in crate::cli) fn load_for(path: &str, sets: &[(String, String)], host: &HostFacts) -> Result<Checked, Failure> {
+    let checked = match revision_and_path(path) {
+        Some((revision, path)) => plan::load(path, &|path| read_revision(revision, path), sets, host),
+        None => plan::load(path, &|path| fs::read_to_string(path), sets, host),
+    };
+    Ok(checked?)
 }
 
 /// Checks a plan that is read in a way of one's own.
@@ -48,8 +57,11 @@ pub(super) fn load_with(
     read: &dyn Fn(&str) -> io::Result<String>,
     sets: &[(String, String)],
 ) -> Result<Checked, Failure> {
-    let facts = host::facts().map_err(|error| Failure::file("read the facts of this host from", "/proc", &error))?;
-    Ok(plan::load(path, read, sets, &facts)?)
+    Ok(plan::load(path, read, sets, &this_host()?)?)
+}
+
+fn this_host() -> Result<HostFacts, Failure> {
+    host::facts().map_err(|error| Failure::file("read the facts of this host from", "/proc", &error))
 }
 
 /// `NAME=VALUE`.
