@@ -117,9 +117,6 @@ pub struct CellResult {
     pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
-    /// What the stopped loads had offered: each reading can be named again from it.
-    #[serde(default)]
-    pub schedules: Vec<Schedule>,
     /// The readings of all watches.
     pub samples: Vec<Sample>,
     /// `LOAD.LATENCY` to all its observations in the measured phases: microseconds, HDR histogram, V2 serialisation, base64.
@@ -237,7 +234,6 @@ impl CellResult {
             canaries: cell.canaries,
             schedules: cell.schedules,
             in_doubt: cell.in_doubt,
-            schedules: cell.schedules,
             samples: cell.samples,
             histograms,
             slices: cell.slices,
@@ -267,7 +263,6 @@ impl CellResult {
             seconds: self.seconds.into_iter().map(|(load, seconds)| (load, by_second(seconds))).collect(),
             schedules: self.schedules,
             in_doubt: self.in_doubt,
-            schedules: self.schedules,
             canaries: self.canaries,
             probe_runs: self.probe_runs,
             workflow_runs: self.workflow_runs,

@@ -50,8 +50,6 @@ pub struct CellRecord {
     pub schedules: Vec<Schedule>,
     /// Readings that were written and never acknowledged, by load.
     pub in_doubt: Vec<InDoubt>,
-    /// What the stopped loads had offered.
-    pub schedules: Vec<Schedule>,
     /// The canary readings whose fate is known.
     pub canaries: Vec<CanaryReading>,
     /// The probes' runs.
@@ -114,7 +112,6 @@ impl CellRecord {
             seconds: IndexMap::new(),
             schedules: Vec::new(),
             in_doubt: Vec::new(),
-            schedules: Vec::new(),
             canaries: Vec::new(),
             probe_runs: Vec::new(),
             workflow_runs: Vec::new(),

@@ -176,7 +176,6 @@ impl CellRecord {
             Entry::Ledger(ledger) => self.post(ledger),
             Entry::Schedule(schedule) => self.schedules.push(schedule),
             Entry::InDoubt(in_doubt) => self.in_doubt.push(in_doubt),
-            Entry::Schedule(schedule) => self.schedules.push(schedule),
             Entry::Canary(reading) => self.canaries.push(reading),
             Entry::ProbeRun(run) => self.probe_runs.push(run),
             Entry::WorkflowRun(run) => self.workflow_runs.push(run),

@@ -41,7 +41,7 @@ fn pipeline(home: &Path) -> Value {
     let counters = json!({ "connection": "broker", "series": {
         "clients": "$SYS/broker/clients/connected", "gone": "$SYS/broker/no/such/counter",
     } });
-    let mut plan = services(json!({
+    let mut plan = services(&json!({
         "broker": { "command": ["mosquitto", "-c", conf], "ports": [port], "ready": { "tcp": broker } },
         "listener": { "command": listener, "after": ["broker"], "ready": { "http": format!("http://127.0.0.1:{http}/health") } },
     }));
@@ -104,8 +104,8 @@ fn a_canary_is_seen_and_lost_when_nobody_listens() {
         .filter_map(|entry| if let Entry::Canary(reading) = entry { Some(reading.number) } else { None })
         .collect();
     numbers.sort_unstable();
-    let last = *numbers.last().unwrap();
-    assert_eq!(numbers, (1..=last).collect::<Vec<u64>>());
+    let highest = *numbers.last().unwrap();
+    assert_eq!(numbers, (1..=highest).collect::<Vec<u64>>());
 }
 
 #[test]

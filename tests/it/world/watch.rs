@@ -21,7 +21,7 @@ fn start(name: &str) -> Call {
 
 #[test]
 fn a_process_is_measured_a_dead_one_is_a_gap_and_a_restart_is_counted() {
-    let mut plan = services(json!({ "it": { "command": ["sh", "-c", "while :; do :; done"] } }));
+    let mut plan = services(&json!({ "it": { "command": ["sh", "-c", "while :; do :; done"] } }));
     plan["watches"] = json!({ "server": { "every": "50ms", "process": {} } });
     let mut bench = Bench::new(&plan);
     bench.done(Call::StartTarget { fresh: false });
