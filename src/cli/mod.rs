@@ -11,6 +11,7 @@ mod launch;
 mod man;
 mod plan;
 mod reference;
+mod results;
 mod screen;
 
 use std::{ffi::OsString, panic, process::ExitCode};
@@ -57,6 +58,9 @@ enum Verb {
     /// Write, check, compare and run plans.
     #[command(subcommand, arg_required_else_help = true)]
     Plan(plan::Verb),
+    /// Look at what was run, judge it again, recover it.
+    #[command(subcommand, arg_required_else_help = true)]
+    Results(results::Verb),
     /// Measure what the generator itself reaches on this host.
     Calibrate(calibrate::Args),
     /// Run a server of the reference target.
@@ -98,6 +102,7 @@ fn run(arguments: Vec<OsString>) -> Exit {
 fn dispatch(verb: Verb, colour: Colour) -> Outcome {
     match verb {
         Verb::Plan(verb) => plan::run(verb, colour),
+        Verb::Results(verb) => results::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),

@@ -1,5 +1,6 @@
 //! `scaler results …`: looking at what was run.
 
+mod judge;
 mod list;
 mod recover;
 mod show;
@@ -19,6 +20,8 @@ pub(super) enum Verb {
     Show(show::Args),
     /// Print results as rows of a Markdown table.
     Table(table::Args),
+    /// Judge a result again under the gates of another plan; nothing is run.
+    Judge(judge::Args),
     /// Make a result of the journal of a run that was killed.
     Recover(recover::Args),
 }
@@ -28,6 +31,7 @@ pub(super) fn run(verb: &Verb) -> Outcome {
         Verb::List(args) => list::run(args),
         Verb::Show(args) => show::run(args),
         Verb::Table(args) => table::run(args),
+        Verb::Judge(args) => judge::run(args),
         Verb::Recover(args) => recover::run(args),
     }
 }
