@@ -1,6 +1,7 @@
 //! scaler finds out, honestly, how far one telemetry server goes and why it stopped there.
 
 pub mod cli;
+pub mod ends;
 pub mod host;
 pub mod judge;
 pub mod load;
@@ -11,3 +12,7 @@ pub mod record;
 pub mod reference;
 pub mod report;
 pub mod run;
+pub mod store;
+pub mod target;
+pub mod watch;
+pub mod web;

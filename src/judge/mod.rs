@@ -5,9 +5,13 @@
 mod bottleneck;
 mod cell;
 mod gate;
+mod histograms;
 pub mod ladder;
 pub mod live_safety;
 mod order;
+pub mod rejudge;
+pub mod result;
+pub mod schema;
 pub mod verdict;
 
 pub use cell::judge_cell;

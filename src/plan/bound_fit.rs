@@ -35,7 +35,9 @@ fn misfit(metric: Unit, bound: &Bound) -> Misfit {
         Unit::Seconds => ("a length of time", "s, ms, m, h or d", format!("\"{number}s\"")),
         Unit::Ratio => ("a share, written in percent", "%", format!("\"{}%\"", as_percent(bound, &number))),
         Unit::Bytes => ("a number of bytes", "B, kB, MB, GB, KiB, MiB or GiB", format!("\"{number}B\"")),
-        Unit::BytesPerMinute => ("a number of bytes per minute", "B, kB or MB, meant per minute", format!("\"{number}B\"")),
+        Unit::BytesPerMinute => {
+            ("a number of bytes per minute", "B, kB or MB, meant per minute", format!("\"{number}B\""))
+        }
         Unit::PerSecond => ("a rate per second", "/s, k/s or M/s", format!("\"{number}/s\"")),
         Unit::Percent => ("a percentage", "%", format!("\"{}%\"", as_percent(bound, &number))),
         Unit::Count | Unit::Number => ("a count", "", number),

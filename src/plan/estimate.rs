@@ -122,7 +122,12 @@ fn time_of_fault(fault: &Fault) -> Span {
 }
 
 /// Readings and canaries: what becomes a row.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate, not negative")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate, not negative"
+)]
 fn readings(cell: &CellPlan) -> u64 {
     let points = cell.fleet.as_ref().map_or(0, |fleet| fleet.points.0) as f64;
     let loads = cell.loads.iter().filter_map(|(name, load)| match load {

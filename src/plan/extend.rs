@@ -4,13 +4,24 @@
 //! changed where it stands, a new one is added at the end. Everything else is replaced. Where exactly one key of several may be given
 //! (the kind of a phase, the comparison of a gate), the plan's key takes the place of the base's.
 
-use std::{io, path::{Component, Path, PathBuf}, sync::Arc};
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use indexmap::IndexMap;
 
 use super::{
-    connection::Connection, load::Load, phase::Phase, probe::Probe, query::Query, scope::matches, target::Target,
-    tree::{Data, Field, Node}, watch::Watch,
+    connection::Connection,
+    load::Load,
+    phase::Phase,
+    probe::Probe,
+    query::Query,
+    scope::matches,
+    target::Target,
+    tree::{Data, Field, Node},
+    watch::Watch,
 };
 use crate::problem::{Problem, Source};
 
@@ -30,7 +41,8 @@ pub(crate) struct Extended {
 /// Reads a plan and all that it extends.
 pub(crate) fn read(path: &str, read: &Read<'_>) -> Result<Extended, Vec<Problem>> {
     let text = read(path).map_err(|error| vec![cannot_read(path, &error)])?;
-    let mut reader = Reader { read, chain: vec![normal(Path::new(path))], bases: IndexMap::new(), problems: Vec::new() };
+    let mut reader =
+        Reader { read, chain: vec![normal(Path::new(path))], bases: IndexMap::new(), problems: Vec::new() };
     let tree = reader.tree(path, text.clone());
     if reader.problems.is_empty() {
         return Ok(Extended { tree, text, bases: reader.bases });
@@ -150,7 +162,8 @@ fn merge_tables(
     plan: IndexMap<String, Field>,
     path: &mut Vec<String>,
 ) -> IndexMap<String, Field> {
-    let alternatives = ALTERNATIVES.iter().find(|(pattern, _)| matches(pattern, path)).map_or(&[][..], |(_, keys)| keys);
+    let alternatives =
+        ALTERNATIVES.iter().find(|(pattern, _)| matches(pattern, path)).map_or(&[][..], |(_, keys)| keys);
     if plan.keys().any(|key| alternatives.contains(&key.as_str())) {
         base.retain(|key, _| plan.contains_key(key) || !alternatives.contains(&key.as_str()));
     }

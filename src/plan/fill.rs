@@ -95,9 +95,9 @@ impl Filler<'_> {
     fn node(&mut self, node: &Node) -> Node {
         let data = match &node.data {
             Data::Table(fields) => Data::Table(fields.iter().map(|(key, field)| self.field(key, field)).collect()),
-            Data::List(nodes) => Data::List(
-                nodes.iter().enumerate().map(|(index, node)| self.below(&index.to_string(), node)).collect(),
-            ),
+            Data::List(nodes) => {
+                Data::List(nodes.iter().enumerate().map(|(index, node)| self.below(&index.to_string(), node)).collect())
+            }
             Data::Leaf(Value::String(text)) if template::is_template(text) => return self.text(text, node),
             Data::Leaf(value) => Data::Leaf(value.clone()),
         };
@@ -123,7 +123,7 @@ impl Filler<'_> {
         let pieces = match template::pieces(text) {
             Ok(pieces) => pieces,
             Err(error) => {
-                let place = within(&node.place, &text[error.span]);
+                let place = node.place.of(&text[error.span]);
                 self.problems.push(Problem::error(error.reason).at(Some(place), "this placeholder has no end"));
                 return as_it_is(text.to_owned());
             }
@@ -169,7 +169,12 @@ impl Filler<'_> {
         }
         match template::evaluate(expression, &self.known) {
             Ok(value) if template::is_template(&template::spell(&value)) => {
-                self.wrong(whole, node, "a template within a template", "the value holds `{{` or `{%` itself".to_owned());
+                self.wrong(
+                    whole,
+                    node,
+                    "a template within a template",
+                    "the value holds `{{` or `{%` itself".to_owned(),
+                );
                 None
             }
             Ok(value) => Some(value),
@@ -191,7 +196,8 @@ impl Filler<'_> {
         };
         let momentary = scope::momentary(&self.path);
         if let Some(name) = names.iter().find(|name| momentary.contains(&root(name))) {
-            let reason = format!("blocks and whitespace control cannot use `{name}`, which is known only at the moment of use");
+            let reason =
+                format!("blocks and whitespace control cannot use `{name}`, which is known only at the moment of use");
             self.wrong(text, node, "a block that cannot be filled", reason);
             return text.to_owned();
         }
@@ -207,7 +213,8 @@ impl Filler<'_> {
     /// When names can be filled; reports those that never can.
     fn when(&mut self, names: &BTreeSet<String>, whole: &str, node: &Node) -> When {
         let momentary = scope::momentary(&self.path);
-        let (at_use, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| momentary.contains(&root(name)));
+        let (at_use, others): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| momentary.contains(&root(name)));
         let mut when = if at_use.is_empty() { When::Now } else { When::Later };
         for name in &others {
             match self.when_known(name, whole, node) {
@@ -217,7 +224,9 @@ impl Filler<'_> {
             }
         }
         if let (Some(at_use), Some(other)) = (at_use.first(), others.first()) {
-            let reason = format!("`{other}` is known before the run, `{at_use}` only at the moment of use: write two placeholders");
+            let reason = format!(
+                "`{other}` is known before the run, `{at_use}` only at the moment of use: write two placeholders"
+            );
             self.wrong(whole, node, "a placeholder that mixes two times", reason);
             return When::Never;
         }
@@ -237,13 +246,16 @@ impl Filler<'_> {
         let field = field.map(|field| field.split('.').next().unwrap_or(field));
         if let Some(field) = field.filter(|field| !declared.iter().any(|name| name == field)) {
             let place = within_of(node, &[name, whole]);
-            let problem = Problem::error(format!("unknown name `{root}.{field}`")).at(Some(place.clone()), match root {
-                "vars" => "no such variable in `[vars]`",
-                "secrets" => "no such secret in `[secrets]`",
-                "step" => "not the ladder's variable",
-                _ => "no such field",
-            });
-            let spelt = |found: &str| written(&place).replacen(field, found, 1);
+            let problem = Problem::error(format!("unknown name `{root}.{field}`")).at(
+                Some(place.clone()),
+                match root {
+                    "vars" => "no such variable in `[vars]`",
+                    "secrets" => "no such secret in `[secrets]`",
+                    "step" => "not the ladder's variable",
+                    _ => "no such field",
+                },
+            );
+            let spelt = |found: &str| place.text().replacen(field, found, 1);
             self.problems.push(offer(problem, field, declared.iter().map(String::as_str), spelt));
             return When::Never;
         }
@@ -258,8 +270,10 @@ impl Filler<'_> {
             .at(Some(place.clone()), "nothing of that name can be used here");
         let vars = self.scopes.declared.get("vars").into_iter().flatten();
         let known: Vec<&str> = self.scopes.declared.keys().copied().chain(momentary.iter().copied()).collect();
-        let spelt = |found: &str| written(&place).replacen(root, found, 1);
-        problem = if root == "step" {
+        let spelt = |found: &str| place.text().replacen(root, found, 1);
+        problem = if scope::is_momentary_elsewhere(root) {
+            Problem { label: "known only at the moment of use, and this text is not used then".to_owned(), ..problem }
+        } else if root == "step" {
             problem.help("`step` needs a `[ladder]`")
         } else if vars.clone().any(|var| var == root) {
             problem.help(format!("did you mean `vars.{root}`?")).replace_with(spelt(&format!("vars.{root}")))
@@ -281,24 +295,9 @@ fn root(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn written(place: &Place) -> &str {
-    place.source.text.get(place.span.clone()).unwrap_or_default()
-}
-
-/// The place of a part of a text, or of the whole text when escapes hide the part.
-fn within(place: &Place, part: &str) -> Place {
-    match written(place).find(part) {
-        Some(offset) => {
-            let start = place.span.start + offset;
-            Place { span: start..start + part.len(), ..place.clone() }
-        }
-        None => place.clone(),
-    }
-}
-
 /// The place of the first part that is found.
 fn within_of(node: &Node, parts: &[&str]) -> Place {
-    parts.iter().map(|part| within(&node.place, part)).find(|place| *place != node.place).unwrap_or(node.place.clone())
+    parts.iter().map(|part| node.place.of(part)).find(|place| *place != node.place).unwrap_or(node.place.clone())
 }
 
 #[cfg(test)]
@@ -332,7 +331,8 @@ mod tests {
 
     #[test]
     fn a_sole_placeholder_keeps_the_type() {
-        let (value, problems) = filled("[fleet]\na = '{{ vars.n }}'\nb = 'x{{ vars.n }}'\nc = '{{ vars.list }}'", EARLY);
+        let (value, problems) =
+            filled("[fleet]\na = '{{ vars.n }}'\nb = 'x{{ vars.n }}'\nc = '{{ vars.list }}'", EARLY);
         assert_eq!((value, problems.len()), (json!({"fleet": {"a": 3, "b": "x3", "c": [1, 2]}}), 0));
     }
 

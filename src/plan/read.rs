@@ -55,6 +55,8 @@ struct Reading<'a> {
     bases: IndexMap<String, String>,
     page: Page,
     problems: Vec<Problem>,
+    /// How many steps were checked.
+    checked: usize,
 }
 
 /// One step that was checked.
@@ -67,7 +69,7 @@ struct Step {
 impl<'a> Reading<'a> {
     fn new(path: &'a str, extended: Extended, host: &HostFacts, mut problems: Vec<Problem>) -> Self {
         let page = Page::new(extended.tree, host, &mut problems);
-        Self { path, text: extended.text, bases: extended.bases, page, problems }
+        Self { path, text: extended.text, bases: extended.bases, page, problems, checked: 0 }
     }
 
     fn finish(mut self) -> Result<Checked, Problems> {
@@ -81,6 +83,7 @@ impl<'a> Reading<'a> {
                 gates.push(done.cell.gates.clone());
                 first.get_or_insert(done);
             }
+            self.checked += 1;
             if self.problems.iter().any(|problem| problem.severity == Severity::Error) {
                 break;
             }
@@ -111,7 +114,8 @@ impl<'a> Reading<'a> {
     fn is_small_host(&mut self, small: &Node) -> bool {
         let Some(when) = small.get("when") else { return false };
         let Some(text) = when.text() else { return false };
-        let known = minijinja::Value::from_pairs([("host", minijinja::Value::from(minijinja::value::Serde(&self.page.host)))]);
+        let known =
+            minijinja::Value::from_pairs([("host", minijinja::Value::from(minijinja::value::Serde(&self.page.host)))]);
         match template::evaluate(text, &known) {
             Ok(Value::Bool(truth)) => truth,
             other => {
@@ -120,7 +124,9 @@ impl<'a> Reading<'a> {
                     Err(reason) => reason,
                 };
                 let problem = Problem::error("a condition that cannot be decided").at(Some(when.place.clone()), label);
-                self.problems.push(problem.help("an expression over `host.cpus`, `host.memory_bytes` and `host.name`, such as \"host.cpus < 4\""));
+                self.problems.push(problem.help(
+                    "an expression over `host.cpus`, `host.memory_bytes` and `host.name`, such as \"host.cpus < 4\"",
+                ));
                 false
             }
         }
@@ -137,18 +143,28 @@ impl<'a> Reading<'a> {
         if found.is_empty() {
             match read_plan(value) {
                 Ok(plan) => {
-                    let cell = self.meaning(&plan, step, &tree, &mut found);
+                    let cell = Self::meaning(&plan, step, &tree, &mut found);
                     done = Some(Step { tree, plan, cell });
                 }
-                Err(problem) => found.push(problem),
+                Err(problems) => found.extend(problems.0),
             }
         }
-        self.add(filling);
-        self.add(found);
+        self.add(self.at_step(step, filling));
+        self.add(self.at_step(step, found));
         done
     }
 
-    fn meaning(&self, plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
+    /// Says which step has a problem that the first one has not.
+    fn at_step(&self, step: Option<u64>, mut problems: Vec<Problem>) -> Vec<Problem> {
+        if let (Some(name), Some(step), true) = (self.page.step_name(), step, self.checked > 0) {
+            for problem in &mut problems {
+                problem.title = format!("{} (at {name} = {step})", problem.title);
+            }
+        }
+        problems
+    }
+
+    fn meaning(plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
         let mut cell = resolve(plan, step, tree, found);
         cell.gates = resolve_gates(plan, &cell, tree, found);
         check(&Scene::new(plan, &cell, &cell.gates, tree), found);
@@ -189,7 +205,8 @@ impl<'a> Reading<'a> {
 }
 
 fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates: &[Vec<CheckedGate>]) -> Header {
-    let stem = Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let stem =
+        Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
     Header {
         name: plan.name.clone(),
         question: plan.question.clone(),

@@ -6,7 +6,8 @@
 //! that extends another may leave out what that one says.
 
 use schemars::{
-    Schema, generate::SchemaSettings,
+    Schema,
+    generate::SchemaSettings,
     transform::{Transform, transform_subschemas},
 };
 use serde_json::{Map, Value, json};
@@ -97,7 +98,7 @@ impl Transform for Words {
             let Some(word) = choice.get("const").and_then(Value::as_str) else { return };
             words.push(json!(word));
             if let Some(meaning) = choice.get("description").and_then(Value::as_str) {
-                meanings.push_str(&format!("\n- `{word}`: {meaning}"));
+                meanings.extend(["\n- `", word, "`: ", meaning]);
             }
         }
         object.remove("oneOf");
@@ -200,7 +201,8 @@ fn demands(schema: &Value) -> Option<Value> {
         demand.insert("allOf".to_owned(), json!([inner]));
     }
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let properties: Map<String, Value> = properties.filter_map(|(key, field)| Some((key.clone(), demands(field)?))).collect();
+    let properties: Map<String, Value> =
+        properties.filter_map(|(key, field)| Some((key.clone(), demands(field)?))).collect();
     if !properties.is_empty() {
         demand.insert("properties".to_owned(), Value::Object(properties));
     }
@@ -214,9 +216,9 @@ fn without_demands(schema: &mut Value) {
             if object.get("required").is_some_and(Value::is_array) {
                 object.remove("required");
             }
-            object.values_mut().for_each(|inner| without_demands(inner));
+            object.values_mut().for_each(without_demands);
         }
-        Value::Array(inner) => inner.iter_mut().for_each(|inner| without_demands(inner)),
+        Value::Array(inner) => inner.iter_mut().for_each(without_demands),
         _ => {}
     }
 }

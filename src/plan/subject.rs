@@ -85,9 +85,13 @@ pub fn resolve_metric(subjects: &IndexMap<String, Subject>, name: &str) -> Resul
         return Err(UnknownMetric { reason: "a metric is `SUBJECT.NAME`".to_owned(), known: known() });
     };
     let Some(subject) = subjects.get(subject_name) else {
-        return Err(UnknownMetric { reason: format!("nothing called `{subject_name}` is measured by this plan"), known: known() });
+        return Err(UnknownMetric {
+            reason: format!("nothing called `{subject_name}` is measured by this plan"),
+            known: known(),
+        });
     };
-    let found = if subject.kind == SubjectKind::Series { series_metric(subject, rest) } else { spec_metric(subject, rest) };
+    let found =
+        if subject.kind == SubjectKind::Series { series_metric(subject, rest) } else { spec_metric(subject, rest) };
     found.ok_or_else(|| UnknownMetric {
         reason: format!("`{subject_name}` has no metric `{rest}`"),
         known: names(subject_name, subject),
@@ -120,9 +124,10 @@ fn series_metric(subject: &Subject, name: &str) -> Option<ResolvedMetric> {
 /// The full names of a subject's metrics.
 fn names(name: &str, subject: &Subject) -> Vec<String> {
     let specs = METRICS.iter().filter(|spec| spec.subject == subject.kind).map(|spec| format!("{name}.{}", spec.name));
-    let of_series = subject.series.keys().flat_map(|series| {
-        AGGREGATES.iter().map(move |aggregate| format!("{name}.{series}.{}", aggregate.name))
-    });
+    let of_series = subject
+        .series
+        .keys()
+        .flat_map(|series| AGGREGATES.iter().map(move |aggregate| format!("{name}.{series}.{}", aggregate.name)));
     specs.chain(of_series).collect()
 }
 

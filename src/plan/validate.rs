@@ -5,7 +5,10 @@
 
 use std::sync::LazyLock;
 
-use jsonschema::{JsonType, ValidationError, Validator, error::{TypeKind, ValidationErrorKind as Kind}};
+use jsonschema::{
+    JsonType, ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
 use serde_json::Value;
 
 use super::{
@@ -72,7 +75,8 @@ struct About<'a> {
 impl About<'_> {
     fn unknown_key(&self, key: &str, schema: &Value, tree: &Node) -> Problem {
         let place = tree.key_at(&join(self.pointer, key));
-        let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str());
+        let known =
+            schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str());
         let title = format!("unknown key `{key}` in {}", self.table());
         offer(Problem::error(title).at(place.clone(), "not a key of this table"), key, known, |name| {
             quoted_as_at(place.as_ref(), name)
@@ -96,7 +100,7 @@ impl About<'_> {
         let label = if self.value.is_string() { "not one of the words that are known here" } else { "expected a text" };
         let problem = self.problem(format!("unknown {} {}", self.noun(), self.value), label);
         let place = self.place();
-        self.only_if_verbatim(offer(problem, written, known, |name| quoted_as_at(place.as_ref(), name)))
+        self.only_if_verbatim(offer(problem, written, known, |name| quoted_as_at(Some(&place), name)))
     }
 
     fn wrong_type(&self, expected: &TypeKind, schema: &Value) -> Problem {
@@ -106,7 +110,10 @@ impl About<'_> {
             return self.quantity(title, &error);
         }
         let wanted = title(schema).map_or_else(|| names_of(expected), |title| with_example(title, schema));
-        self.problem(format!("wrong type for `{}`", self.name()), &format!("expected {wanted}, found {}", kind_of(self.value)))
+        self.problem(
+            format!("wrong type for `{}`", self.name()),
+            &format!("expected {wanted}, found {}", kind_of(self.value)),
+        )
     }
 
     fn wrong_pattern(&self, schema: &Value) -> Problem {
@@ -128,7 +135,9 @@ impl About<'_> {
     fn quantity(&self, title: &str, error: &QuantityError) -> Problem {
         let problem = self.problem(format!("not {title}: {}", self.value), &error.reason);
         match &error.remedy {
-            Some(remedy) => self.only_if_verbatim(problem.help(format!("write \"{remedy}\"")).replace_with(format!("\"{remedy}\""))),
+            Some(remedy) => {
+                self.only_if_verbatim(problem.help(format!("write \"{remedy}\"")).replace_with(format!("\"{remedy}\"")))
+            }
             None => problem,
         }
     }
@@ -138,14 +147,15 @@ impl About<'_> {
     }
 
     fn empty(&self) -> Problem {
-        let place = if self.value.is_object() { self.key.clone() } else { self.place() };
+        let place = if self.value.is_object() { self.key.clone() } else { Some(self.place()) };
         Problem::error(format!("`{}` is empty", self.name())).at(place, "at least one is needed")
     }
 
     /// A problem with the value. When a template gave the value, the words say so.
     fn problem(&self, title: String, label: &str) -> Problem {
-        let label = if self.node.verbatim { label.to_owned() } else { format!("{label} (filled, this is {})", self.value) };
-        Problem::error(title).at(self.place(), label)
+        let label =
+            if self.node.verbatim { label.to_owned() } else { format!("{label} (filled, this is {})", self.value) };
+        Problem::error(title).at(Some(self.place()), label)
     }
 
     /// The text of a template must not be replaced by what its value should be.
@@ -153,13 +163,16 @@ impl About<'_> {
         if self.node.verbatim { problem } else { Problem { replacement: None, ..problem } }
     }
 
-    fn place(&self) -> Option<Place> {
-        Some(self.node.place.clone())
+    fn place(&self) -> Place {
+        self.node.place.clone()
     }
 
     /// The first key of the plan, for what is missing at the top; the first line of a file without keys.
     fn start(&self) -> Place {
-        let first = self.node.fields().and_then(|fields| fields.values().map(|field| &field.key).min_by_key(|key| key.span.start));
+        let first = self
+            .node
+            .fields()
+            .and_then(|fields| fields.values().map(|field| &field.key).min_by_key(|key| key.span.start));
         first.cloned().unwrap_or_else(|| {
             let text = &self.node.place.source.text;
             Place { span: 0..text.find('\n').unwrap_or(text.len()), ..self.node.place.clone() }

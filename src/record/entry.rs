@@ -391,7 +391,7 @@ pub struct WorkflowRun {
 }
 
 /// The end of a `publish` phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// The phase.
     pub window: String,

@@ -78,6 +78,8 @@ pub enum Call {
     StartWatch(String),
     /// Stop a watch or canary; canary readings that were not seen are entries before the answer. Answer: [`Answer::Done`].
     StopWatch(String),
+    /// A canary publishes no more and goes on looking for the readings that are still unseen. Answer: [`Answer::Done`].
+    QuietCanary(String),
     /// End the present slice of every running load here, at a window's edge; the slices are entries before the answer. Answer: [`Answer::Done`].
     CutSlices,
     /// Read a query's number. Answer: [`Answer::Number`].
@@ -244,16 +246,17 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// The value as a number, if it is one or reads like one.
+    /// The value as a finite number, if it is one or reads like one.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts and Unix seconds stay below 2^53")]
     pub fn number(&self) -> Option<f64> {
-        match self {
+        let number = match self {
             Self::Null => None,
             Self::Integer(number) => Some(*number as f64),
             Self::Real(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
-        }
+        };
+        number.filter(|number| number.is_finite())
     }
 }
 

@@ -3,5 +3,8 @@
 mod bad_plans;
 mod cli;
 mod house;
+mod load;
 mod plans;
+mod reference;
 mod results;
+mod world;

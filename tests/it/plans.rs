@@ -75,7 +75,9 @@ fn a_cell_is_filled_for_its_step() {
 fn run_and_secrets_wait_for_the_cell() {
     let checked = quickstart();
     let command = |run: Option<&RunScope>| match checked.cell(Some(1_000), run).unwrap().target {
-        Target::Processes(processes) => (processes.services["broker"].command[0].clone(), processes.services["broker"].env.clone()),
+        Target::Processes(processes) => {
+            (processes.services["broker"].command[0].clone(), processes.services["broker"].env.clone())
+        }
         Target::External(_) => panic!(),
     };
     assert_eq!(command(None).0, "{{ run.scaler }}");
@@ -160,7 +162,8 @@ fn a_plan_that_extends_another_is_whole() {
     assert_eq!(checked.bases.keys().collect::<Vec<_>>(), ["plans/quickstart.toml"]);
     assert_eq!((checked.header.name.as_str(), &checked.header.vars["soak"]), ("short", &serde_json::json!("12s")));
     let cell = checked.cell(Some(1_000), None).unwrap();
-    let bars: Vec<&str> = cell.gates.iter().filter(|gate| gate.metric == "lag.p95_s").map(|gate| gate.bound_text.as_str()).collect();
+    let bars: Vec<&str> =
+        cell.gates.iter().filter(|gate| gate.metric == "lag.p95_s").map(|gate| gate.bound_text.as_str()).collect();
     assert_eq!(bars, ["3s"]);
     assert_eq!(checked.origin("/vars/soak").unwrap(), ("plans/short.toml".to_owned(), 4));
 }

@@ -18,17 +18,23 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         let user = publishing.map(|(name, _)| join("/loads", name));
         let user = user.or_else(|| scene.cell.messages.keys().next().map(|name| join("/messages", name)));
         if let Some(pointer) = user {
-            let problem = Problem::error("there is no `[fleet]`").at(scene.key(&pointer), "its points are those of the fleet");
+            let problem =
+                Problem::error("there is no `[fleet]`").at(scene.key(&pointer), "its points are those of the fleet");
             problems.push(problem.help("say how many points there are: [fleet] points = \"10k\""));
         }
         return;
     };
     if fleet.points.0 == 0 {
-        problems.push(Problem::error("a fleet without points").at(scene.place("/fleet/points"), "at least one is needed"));
+        problems
+            .push(Problem::error("a fleet without points").at(scene.place("/fleet/points"), "at least one is needed"));
     }
-    for (index, label) in fleet.labels.iter().enumerate().filter(|(index, label)| fleet.labels[..*index].contains(label)) {
+    for (index, label) in
+        fleet.labels.iter().enumerate().filter(|(index, label)| fleet.labels[..*index].contains(label))
+    {
         let place = scene.place(&format!("/fleet/labels/{index}"));
-        problems.push(Problem::error(format!("two labels `{label}`")).at(place, "two points of an equip would share a topic"));
+        problems.push(
+            Problem::error(format!("two labels `{label}`")).at(place, "two points of an equip would share a topic"),
+        );
     }
     messages(scene, problems);
     topics_differ(scene, problems);
@@ -66,7 +72,8 @@ fn topics_differ(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         let several_equips = fleet.points.0 > u64::from(fleet.points_per_equip);
         if !has("point") && ((several_per_equip && !has("label")) || (several_equips && !has("equip"))) {
             let place = scene.place(&format!("{}/mqtt_publish/topic", join("/loads", name)));
-            let problem = Problem::error("points of the fleet share this topic").at(place, "their readings could not be told apart");
+            let problem = Problem::error("points of the fleet share this topic")
+                .at(place, "their readings could not be told apart");
             problems.push(problem.help("use `{{ equip }}` and `{{ label }}`, or `{{ point }}`"));
         }
     }

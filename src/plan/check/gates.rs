@@ -20,7 +20,12 @@ use crate::{
 };
 
 /// The gates of one step: those of the plan in their order, then those that follow from budgets and targets.
-pub(crate) fn resolve_gates(plan: &Plan, cell: &CellPlan, tree: &Node, problems: &mut Vec<Problem>) -> Vec<CheckedGate> {
+pub(crate) fn resolve_gates(
+    plan: &Plan,
+    cell: &CellPlan,
+    tree: &Node,
+    problems: &mut Vec<Problem>,
+) -> Vec<CheckedGate> {
     let subjects = subjects(cell);
     let mut resolver = Resolver { plan, cell, tree, problems, subjects: &subjects };
     let mut gates: Vec<CheckedGate> =
@@ -104,7 +109,9 @@ impl Resolver<'_> {
                 let reason = match (subject, around.into_iter().any(|named| named.name == subject)) {
                     (_, true) => format!("`{subject}` runs outside the cells, and a gate judges a cell"),
                     ("live_safety", _) => "the plan has no `[live_safety]`".to_owned(),
-                    ("target", _) if !self.subjects.contains_key("target") => "an external target is not ours to watch".to_owned(),
+                    ("target", _) if !self.subjects.contains_key("target") => {
+                        "an external target is not ours to watch".to_owned()
+                    }
                     _ => error.reason,
                 };
                 let problem = Problem::error(format!("unknown metric `{name}`")).at(place.clone(), reason);
@@ -132,10 +139,14 @@ impl Resolver<'_> {
             return None;
         }
         let started = || {
-            phases.clone().any(|phase| matches!(phase, Phase::Hold(hold) if hold.start.iter().any(|start| start == name)))
+            phases
+                .clone()
+                .any(|phase| matches!(phase, Phase::Hold(hold) if hold.start.iter().any(|start| start == name)))
         };
         let probed = || {
-            phases.clone().any(|phase| matches!(phase, Phase::Probe(probe) if probe.probes.iter().any(|probe| probe == name)))
+            phases
+                .clone()
+                .any(|phase| matches!(phase, Phase::Probe(probe) if probe.probes.iter().any(|probe| probe == name)))
         };
         match kind {
             SubjectKind::MqttPublish | SubjectKind::ExecLoad | SubjectKind::Canary if !started() => {
@@ -150,7 +161,11 @@ impl Resolver<'_> {
         let Some(text) = &gate.window else { return Some(Window { phase: None, part: Part::Whole }) };
         let pointer = format!("{at}/window");
         if metric.is_some_and(|metric| !metric.windowed) {
-            self.wrong(&pointer, format!("`{}` has no window", gate.metric), "it belongs to its phase: leave `window` out");
+            self.wrong(
+                &pointer,
+                format!("`{}` has no window", gate.metric),
+                "it belongs to its phase: leave `window` out",
+            );
             return None;
         }
         let (phase, part) = text.split_once('/').map_or((text.as_str(), None), |(phase, part)| (phase, Some(part)));
@@ -163,9 +178,15 @@ impl Resolver<'_> {
             return None;
         }
         let Some(part) = part.map_or(Some(Part::Whole), Part::named) else {
-            let problem = Problem::error(format!("unknown part of a window `{text}`")).at(place.clone(), "no such part");
+            let problem =
+                Problem::error(format!("unknown part of a window `{text}`")).at(place.clone(), "no such part");
             let spelt = |name: &str| quoted_as_at(place.as_ref(), &format!("{phase}/{name}"));
-            self.problems.push(offer(problem, part.unwrap_or_default(), Part::NAMES.iter().map(|(name, _)| *name), spelt));
+            self.problems.push(offer(
+                problem,
+                part.unwrap_or_default(),
+                Part::NAMES.iter().map(|(name, _)| *name),
+                spelt,
+            ));
             return None;
         };
         Some(Window { phase: Some(phase.to_owned()), part })
@@ -177,16 +198,27 @@ impl Resolver<'_> {
             self.wrong(&format!("{at}/miss"), "an inconclusive miss without a cause", "`cause` is needed beside it");
         }
         if gate.miss != Miss::Inconclusive && gate.cause.is_some() {
-            self.wrong(&format!("{at}/cause"), "a cause that is never reported", "it is that of `miss = \"inconclusive\"`");
+            self.wrong(
+                &format!("{at}/cause"),
+                "a cause that is never reported",
+                "it is that of `miss = \"inconclusive\"`",
+            );
         }
         if gate.proof && gate.miss != Miss::Fail {
-            self.wrong(&format!("{at}/proof"), "a proof that does not fail", "a broken proof fails the cell: `miss` must be \"fail\"");
+            self.wrong(
+                &format!("{at}/proof"),
+                "a proof that does not fail",
+                "a broken proof fails the cell: `miss` must be \"fail\"",
+            );
         }
     }
 
     fn not_one_comparison(&mut self, at: &str, gate: &Gate, found: usize) {
         let title = if found == 0 { "a gate that compares nothing" } else { "a gate with two bounds" };
-        let keys = gate.comparisons().into_iter().filter_map(|(comparison, _)| self.tree.key_at(&format!("{at}/{}", comparison.key())));
+        let keys = gate
+            .comparisons()
+            .into_iter()
+            .filter_map(|(comparison, _)| self.tree.key_at(&format!("{at}/{}", comparison.key())));
         let last = keys.max_by_key(|key| key.span.start);
         let place = last.or_else(|| self.tree.at(&format!("{at}/metric")).map(|node| node.place.clone()));
         let help = "exactly one of `at_least`, `at_most`, `above`, `below` and `equals`";
@@ -209,25 +241,48 @@ impl Resolver<'_> {
         for (index, gate) in self.plan.gate.iter().enumerate() {
             let Some(required) = &gate.requires else { continue };
             let pointer = format!("/gate/{index}/requires");
-            if *required == names[index] {
-                self.wrong(&pointer, "a gate that requires itself", "name another gate");
+            if self.requires_itself(&names, index) {
+                self.wrong(&pointer, "a gate that requires itself", "name a gate that does not depend on this one");
             } else if !names.contains(required) {
                 let place = self.tree.at(&pointer).map(|node| node.place.clone());
-                let problem = Problem::error(format!("unknown gate `{required}`")).at(place.clone(), "no gate of that name");
+                let problem =
+                    Problem::error(format!("unknown gate `{required}`")).at(place.clone(), "no gate of that name");
                 let known = gates.iter().map(|gate| gate.name.as_str());
                 self.problems.push(offer(problem, required, known, |name| quoted_as_at(place.as_ref(), name)));
             }
         }
     }
 
+    /// Whether the chain of `requires` that begins at a gate comes back to it.
+    fn requires_itself(&self, names: &[String], first: usize) -> bool {
+        let mut index = first;
+        for _ in names {
+            let Some(required) = &self.plan.gate[index].requires else { return false };
+            match names.iter().position(|name| name == required) {
+                Some(next) if next == first => return true,
+                Some(next) => index = next,
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// Rules over all gates.
     fn together(&mut self, gates: &[CheckedGate]) {
         let written = &self.plan.gate;
-        if !written.is_empty() && written.iter().all(|gate| gate.miss != Miss::Fail) && self.cell.probes.values().all(|probe| probe.budget.is_none()) {
-            self.wrong("/gate/0/metric", "no gate can fail", "at least one gate needs `miss = \"fail\"`: else a pass says nothing");
+        if !written.is_empty()
+            && written.iter().all(|gate| gate.miss != Miss::Fail)
+            && self.cell.probes.values().all(|probe| probe.budget.is_none())
+        {
+            self.wrong(
+                "/gate/0/metric",
+                "no gate can fail",
+                "at least one gate needs `miss = \"fail\"`: else a pass says nothing",
+            );
         }
         for (name, load) in &self.cell.loads {
-            let custody = self.cell.phases.iter().find(|named| matches!(&named.phase, Phase::Reconcile(r) if r.load == *name));
+            let custody =
+                self.cell.phases.iter().find(|named| matches!(&named.phase, Phase::Reconcile(r) if r.load == *name));
             let Some(custody) = custody.filter(|_| matches!(load, Load::MqttPublish(_))) else { continue };
             let prefix = format!("{}.", custody.name);
             if !gates.iter().any(|gate| gate.metric.starts_with(&prefix)) {
@@ -235,7 +290,9 @@ impl Resolver<'_> {
                 let place = self.tree.at(&format!("/phase/{index}/name")).map(|node| node.place.clone());
                 let problem = Problem::warning(format!("no gate looks at `{}`", custody.name));
                 let label = "what it finds missing changes no verdict";
-                self.problems.push(problem.at(place, label).help(format!("add [[gate]] metric = \"{prefix}missing\", equals = 0")));
+                self.problems.push(
+                    problem.at(place, label).help(format!("add [[gate]] metric = \"{prefix}missing\", equals = 0")),
+                );
             }
         }
     }

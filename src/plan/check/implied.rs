@@ -23,7 +23,8 @@ pub(super) fn implied_gates(cell: &CellPlan, written: &[CheckedGate]) -> Vec<Che
         gates.push(CheckedGate { because: Some(because), ..gate });
     }
     for (name, probe) in &cell.probes {
-        let run = cell.phases.iter().any(|named| matches!(&named.phase, Phase::Probe(phase) if phase.probes.contains(name)));
+        let run =
+            cell.phases.iter().any(|named| matches!(&named.phase, Phase::Probe(phase) if phase.probes.contains(name)));
         let Some(budget) = probe.budget.filter(|_| run) else { continue };
         let because = probe.budget_source.as_ref().map(|source| format!("budget: {source}"));
         gates.push(equals_zero(&format!("{name} answers right"), &format!("{name}.failures")));

@@ -12,7 +12,8 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     generator_gate(scene, problems);
     if ladder.variable.is_empty() || !ladder.variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         let problem = Problem::error(format!("`{}` cannot be a step's name", ladder.variable));
-        problems.push(problem.at(scene.place("/ladder/variable"), "letters, digits and `_`, for use in `{{ step.NAME }}`"));
+        problems
+            .push(problem.at(scene.place("/ladder/variable"), "letters, digits and `_`, for use in `{{ step.NAME }}`"));
     }
     if let Some(refine) = &ladder.refine
         && (refine.until.0 <= 0.0 || refine.until.0 >= 1.0)

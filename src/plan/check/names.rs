@@ -57,7 +57,8 @@ fn subjects(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         ("/watches", "a watch", scene.plan.watches.keys().map(String::as_str).collect()),
         ("/probes", "a probe", scene.plan.probes.keys().map(String::as_str).collect()),
     ];
-    let named = tables.iter().flat_map(|(table, noun, names)| names.iter().map(move |name| (join(table, name), *noun, *name)));
+    let named =
+        tables.iter().flat_map(|(table, noun, names)| names.iter().map(move |name| (join(table, name), *noun, *name)));
     let phases = scene.phases.iter().map(|at| (format!("{}/name", at.pointer), "a phase", at.name));
     for (pointer, noun, name) in named.chain(phases) {
         let Some(other) = taken.insert(name, noun) else { continue };
@@ -65,7 +66,8 @@ fn subjects(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         let problem = if other == noun {
             Problem::error(format!("two phases are called `{name}`")).at(place, "a window needs a name of its own")
         } else {
-            Problem::error(format!("`{name}` is taken")).at(place, format!("the name is that of {}", other.replace("of every", "a subject of every")))
+            Problem::error(format!("`{name}` is taken"))
+                .at(place, format!("the name is that of {}", other.replace("of every", "a subject of every")))
         };
         problems.push(problem.help("metrics are named by it, so it must be one thing"));
     }

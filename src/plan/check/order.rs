@@ -85,12 +85,15 @@ impl Order<'_, '_> {
         for (index, name) in drain.stop.iter().enumerate() {
             self.stop(&format!("{at}/stop/{index}"), name);
         }
-        if let Some(canary) = drain.canary.as_ref().filter(|name| is_known(self.scene, name) && !self.running.contains(*name)) {
+        if let Some(canary) =
+            drain.canary.as_ref().filter(|name| is_known(self.scene, name) && !self.running.contains(*name))
+        {
             let label = "no `hold` before this has it running";
             self.wrong(&format!("{at}/canary"), format!("the canary `{canary}` does not run here"), label);
         }
         if drain.canary.is_none() && drain.query.is_none() {
-            let problem = Problem::error("a drain that looks at nothing").at(self.scene.key(at), "it cannot tell when the store is at rest");
+            let problem = Problem::error("a drain that looks at nothing")
+                .at(self.scene.key(at), "it cannot tell when the store is at rest");
             self.problems.push(problem.help("give `canary`, `query` or both"));
         }
         self.drained = true;
@@ -126,8 +129,19 @@ impl Order<'_, '_> {
                 let label = "readings that are still on their way would count as missing: put a `drain` before this";
                 self.wrong(&pointer, "the store is not at rest".to_owned(), label);
             }
+            Some(Load::MqttPublish(publish)) if publish.preflight.is_none() => {
+                let problem = Problem::warning(format!("`{name}` has no preflight")).at(
+                    self.scene.place(&pointer),
+                    "a broker acknowledges also what its ACL denies: such readings would count as lost by the store",
+                );
+                self.problems.push(problem.help(format!("add [loads.{name}.mqtt_publish.preflight]")));
+            }
             Some(Load::Exec(_)) => {
-                self.wrong(&pointer, format!("`{name}` keeps no ledger"), "only `mqtt_publish` loads can be reconciled");
+                self.wrong(
+                    &pointer,
+                    format!("`{name}` keeps no ledger"),
+                    "only `mqtt_publish` loads can be reconciled",
+                );
             }
             Some(Load::MqttPublish(_)) | None => {}
         }

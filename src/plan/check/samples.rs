@@ -33,6 +33,12 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             coarse_poll(scene, name, canary, problems);
         }
     }
+    let measured = scene.cell_phases().any(|at| matches!(&at.phase, Phase::Hold(hold) if hold.measure));
+    if scene.cell.live_safety.is_some() && !measured {
+        let problem = Problem::warning("live-safety watches nothing")
+            .at(scene.key("/live_safety"), "it is watched in measured holds");
+        problems.push(problem.help("set `measure = true` in a `hold`"));
+    }
     for (name, load) in &scene.cell.loads {
         if let Load::MqttPublish(publish) = load {
             problems.extend(out_of_reach(scene, name, publish));
@@ -49,9 +55,13 @@ fn few_canaries(scene: &Scene<'_>, name: &str, every: Length, problems: &mut Vec
             let needed = least_n(quantile);
             #[expect(clippy::cast_precision_loss, reason = "a small number")]
             if n.floor() < needed as f64 {
-                let label = format!("about {n:.0} readings in {seconds:.0} s; {needed} are needed to bound it with 95% confidence");
+                let label = format!(
+                    "about {n:.0} readings in {seconds:.0} s; {needed} are needed to bound it with 95% confidence"
+                );
                 let problem = Problem::warning(format!("too few canaries for `{full_name}`"));
-                let help = format!("send them more often than every {every}, or hold longer; else only the longest of n is reported");
+                let help = format!(
+                    "send them more often than every {every}, or hold longer; else only the longest of n is reported"
+                );
                 problems.push(problem.at(scene.place(&pointer), label).help(help));
             }
         }

@@ -20,6 +20,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             services(scene, processes, problems);
             ports(scene, processes, problems);
             circles(scene, processes, problems);
+            shared(scene, processes, problems);
         }
         Target::External(_) => external(scene, problems),
     }
@@ -40,9 +41,12 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
             let label = "a process has letters, digits, `-` and `_` in its name";
             problems.push(Problem::error(format!("`{name}` cannot be a name")).at(scene.key(&at), label));
         }
-        for (index, other) in service.after.iter().enumerate().filter(|(_, other)| !processes.services.contains_key(*other)) {
+        for (index, other) in
+            service.after.iter().enumerate().filter(|(_, other)| !processes.services.contains_key(*other))
+        {
             let place = scene.place(&format!("{at}/after/{index}"));
-            let problem = Problem::error(format!("unknown process of the target `{other}`")).at(place.clone(), "no process of that name");
+            let problem = Problem::error(format!("unknown process of the target `{other}`"))
+                .at(place.clone(), "no process of that name");
             let known = processes.services.keys().map(String::as_str);
             problems.push(offer(problem, other, known, |name| quoted_as_at(place.as_ref(), name)));
         }
@@ -51,7 +55,8 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
         }
         if let Some(cpuset) = service.cpuset.as_ref().filter(|cpuset| !is_cpuset(cpuset)) {
             let place = scene.place(&format!("{at}/cpuset"));
-            let problem = Problem::error(format!("`{cpuset}` is no list of CPUs")).at(place, "expected numbers and ranges");
+            let problem =
+                Problem::error(format!("`{cpuset}` is no list of CPUs")).at(place, "expected numbers and ranges");
             problems.push(problem.help("write \"0\" or \"2-5,7\""));
         }
     }
@@ -112,9 +117,25 @@ fn circles(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>
             }
             if !seen.contains(&other) {
                 seen.push(other);
-                waits_for.extend(processes.services.get(other).into_iter().flat_map(|service| service.after.iter().map(String::as_str)));
+                waits_for.extend(
+                    processes
+                        .services
+                        .get(other)
+                        .into_iter()
+                        .flat_map(|service| service.after.iter().map(String::as_str)),
+                );
             }
         }
+    }
+}
+
+/// What one step leaves in the store, the next one finds.
+fn shared(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>) {
+    let decided = scene.tree.at("/target/processes/fresh_per_cell").is_some();
+    if scene.plan.ladder.is_some() && !processes.fresh_per_cell && !decided {
+        let problem = Problem::warning("all steps share one target: each finds what the one before it left behind");
+        let problem = problem.at(scene.key("/target/processes"), "`fresh_per_cell` is not set");
+        problems.push(problem.help("write fresh_per_cell = true, or false if that is meant"));
     }
 }
 

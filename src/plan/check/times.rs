@@ -13,7 +13,8 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     for (pointer, length) in lengths(scene) {
         if length.0.is_zero() {
             let name = pointer.rsplit('/').next().unwrap_or_default();
-            let problem = Problem::error(format!("`{name}` is zero")).at(scene.place(&pointer), "must be longer than 0");
+            let problem =
+                Problem::error(format!("`{name}` is zero")).at(scene.place(&pointer), "must be longer than 0");
             problems.push(problem);
         }
     }

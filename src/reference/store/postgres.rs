@@ -4,12 +4,13 @@ use postgres::{Client, Config, NoTls, Transaction};
 
 use super::{Batch, History, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
 
-const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS point_history (topic text NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
+/// Topics are ordered byte by byte, as in SQLite, whatever the cluster's locale is.
+const TABLES: &str = r#"
+    CREATE TABLE IF NOT EXISTS point_history (topic text COLLATE "C" NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
     CREATE UNIQUE INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts);
     CREATE INDEX IF NOT EXISTS point_history_ts ON point_history (ts);
-    CREATE TABLE IF NOT EXISTS point_tags (topic text PRIMARY KEY, tags text NOT NULL);
-    CREATE TABLE IF NOT EXISTS equip_tags (topic text PRIMARY KEY, tags text NOT NULL, points text NOT NULL);";
+    CREATE TABLE IF NOT EXISTS point_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL);
+    CREATE TABLE IF NOT EXISTS equip_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL, points text NOT NULL);"#;
 
 const INSERT: &str = "
     INSERT INTO point_history (topic, ts, value)
