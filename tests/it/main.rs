@@ -7,4 +7,5 @@ mod house;
 mod load;
 mod plans;
 mod reference;
+mod results;
 mod world;
