@@ -5,6 +5,7 @@
 
 mod calibrate;
 mod completions;
+mod display;
 pub mod exit;
 mod failure;
 mod launch;
@@ -58,7 +59,7 @@ enum Verb {
     /// Write, check, compare and run plans.
     #[command(subcommand, arg_required_else_help = true)]
     Plan(plan::Verb),
-    /// Look at what was run, judge it again, recover it.
+    /// List, show, compare and judge what was run.
     #[command(subcommand, arg_required_else_help = true)]
     Results(results::Verb),
     /// Measure what the generator itself reaches on this host.

@@ -13,5 +13,6 @@ pub mod rejudged;
 pub mod show;
 pub mod summary;
 pub mod table;
+
 #[cfg(test)]
 mod tests;

@@ -87,6 +87,7 @@ impl Interpreter<'_> {
         if started || name.number == 0 {
             self.preflight(plan)?;
         }
+        self.guard_live(plan.live_safety.as_ref());
         for phase in &plan.phases {
             self.window(plan, phase)?;
         }
@@ -187,7 +188,7 @@ impl Interpreter<'_> {
     /// Puts right what the cell left: loads, then canaries and watches, then what is down. An interruption does not stop it; a
     /// second one leaves out everything but what is down.
     fn tidy_cell(&mut self) -> Result<(), Halt> {
-        self.live = None;
+        self.guard_live(None);
         self.begin_tidying();
         let names: Vec<String> =
             self.standing.loads.iter().rev().chain(self.standing.watches.iter().rev()).cloned().collect();

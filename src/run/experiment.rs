@@ -14,10 +14,7 @@ use crate::{
     judge,
     plan::checked::{CellPlan, Header, NamedPhase},
     problem::Problems,
-    record::{
-        Record,
-        entry::{Entry, EventKind, RunFinished, RunStarted},
-    },
+    record::entry::{Entry, EventKind, RunFinished, RunStarted},
 };
 
 /// What is run.
@@ -28,15 +25,6 @@ pub struct Experiment<'a> {
     pub header: &'a Header,
     /// The plan of one cell, all texts filled.
     pub cell: &'a dyn Fn(Option<u64>) -> Result<CellPlan, Problems>,
-}
-
-/// How a run ended. Its figures are in the record.
-#[derive(Debug)]
-pub struct Finished {
-    /// Everything that happened.
-    pub record: Record,
-    /// How it ended.
-    pub ending: Ending,
 }
 
 /// How a run ended.
@@ -59,12 +47,11 @@ pub fn run(
     world: &mut dyn World,
     log: &mut dyn Log,
     observer: &mut dyn Observer,
-) -> io::Result<Finished> {
+) -> io::Result<Ending> {
     let mut interpreter = Interpreter::new(world, log, observer);
     let Experiment { started, header, cell } = experiment;
-    let outcome = interpreter
-        .record(Entry::RunStarted(Box::new(started)))
-        .and_then(|()| interpreter.climb(header, cell));
+    let outcome =
+        interpreter.record(Entry::RunStarted(Box::new(started))).and_then(|()| interpreter.climb(header, cell));
     let ending = match outcome {
         Ok(()) => Ending::Complete,
         Err(Halt::Interrupted | Halt::LiveSafety(_)) => Ending::Interrupted,
@@ -74,9 +61,8 @@ pub fn run(
             return Err(error);
         }
     };
-    let closed = interpreter.close(header, cell, &ending);
-    match closed {
-        Ok(record) => Ok(Finished { record, ending }),
+    match interpreter.close(header, cell, &ending) {
+        Ok(()) => Ok(ending),
         Err(Halt::Journal(error)) => Err(error),
         Err(halt) => Err(io::Error::other(format!("the run could not be closed: {halt:?}"))),
     }
@@ -87,7 +73,7 @@ impl Interpreter<'_> {
     fn climb(&mut self, header: &Header, cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>) -> Result<(), Halt> {
         let first = plan_of(cell, header.steps.first().copied().flatten())?;
         self.ask(Call::UsePlan(Box::new(first.clone())))?;
-        self.live_baseline(&first, 5)?;
+        self.live_baseline(&first)?;
         if !first.setup.is_empty() {
             self.start_target(false)?;
             self.around(&first, &first.setup)?;
@@ -103,7 +89,7 @@ impl Interpreter<'_> {
             };
             let plan = plan_of(cell, name.step)?;
             self.cell(&name, &plan)?;
-            let record = self.fold.record();
+            let Some(record) = self.fold.record() else { return Ok(()) };
             let Some(finished) = record.cells.last() else { return Ok(()) };
             let verdict = judge::judge_cell(&record.started, finished);
             done.push((name.step, name.repeat, verdict.word));
@@ -121,7 +107,7 @@ impl Interpreter<'_> {
         header: &Header,
         cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>,
         ending: &Ending,
-    ) -> Result<Record, Halt> {
+    ) -> Result<(), Halt> {
         self.begin_tidying();
         if let Ending::Refused(reason) = ending {
             self.event(EventKind::Note, "target", format!("refused: {reason}"))?;
@@ -140,7 +126,7 @@ impl Interpreter<'_> {
         let interrupted = *ending == Ending::Interrupted;
         self.record(Entry::RunFinished(RunFinished { at: self.now(), interrupted }))?;
         self.sync()?;
-        Ok(self.fold.record().clone())
+        Ok(())
     }
 
     /// The journal is lost: only the target is stopped.
@@ -152,9 +138,6 @@ impl Interpreter<'_> {
 }
 
 /// A plan that was checked can be filled for each of its steps; a step that a search adds may still be refused.
-fn plan_of(
-    cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>,
-    step: Option<u64>,
-) -> Result<CellPlan, Halt> {
+fn plan_of(cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>, step: Option<u64>) -> Result<CellPlan, Halt> {
     cell(step).map_err(|problems| Halt::Refused(format!("the plan cannot be filled for step {step:?}: {problems}")))
 }

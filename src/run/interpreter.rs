@@ -7,14 +7,14 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::world::{Answer, Call, Failure, Happening, LiveSample, Ticket, World};
-use crate::{
-    judge::live_safety::LiveGuard,
-    plan::checked::CellPlan,
-    record::{
-        entry::{Entry, Event, EventKind, Sample},
-        fold::Fold,
-    },
+use super::{
+    live::LiveWatch,
+    world::{Answer, Call, Failure, Happening, World},
+};
+use crate::record::{
+    entry::{Entry, Event, EventKind},
+    fold::Fold,
+    journal::Journal,
 };
 
 /// Where entries go. The real one appends to the journal on disk.
@@ -23,6 +23,16 @@ pub trait Log {
     fn append(&mut self, entry: &Entry) -> io::Result<()>;
     /// Makes everything so far survive a power cut.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Log for Journal {
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        Self::append(self, entry)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Self::sync(self)
+    }
 }
 
 /// Who looks on while a run goes.
@@ -46,14 +56,6 @@ pub enum Halt {
     Journal(io::Error),
 }
 
-/// How the present cell watches over the live system.
-pub(super) struct LiveWatch {
-    pub(super) guard: LiveGuard,
-    pub(super) every_s: f64,
-    next_at: f64,
-    asked: Option<Ticket>,
-}
-
 /// What runs or is down at the moment, so that it can be put right at any time.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
@@ -65,16 +67,16 @@ pub(super) struct Standing {
 
 /// The interpreter's state.
 pub(super) struct Interpreter<'a> {
-    world: &'a mut dyn World,
+    pub(super) world: &'a mut dyn World,
     log: &'a mut dyn Log,
     observer: &'a mut dyn Observer,
     pub(super) fold: Fold,
     pub(super) standing: Standing,
-    pub(super) live: Option<LiveWatch>,
+    pub(super) live: LiveWatch,
     /// Texts that are filled at the moment of use see these.
     pub(super) late: Value,
     interruptions: u32,
-    tidying: bool,
+    pub(super) tidying: bool,
 }
 
 impl<'a> Interpreter<'a> {
@@ -85,7 +87,7 @@ impl<'a> Interpreter<'a> {
             observer,
             fold: Fold::default(),
             standing: Standing::default(),
-            live: None,
+            live: LiveWatch::default(),
             late: json!({}),
             interruptions: 0,
             tidying: false,
@@ -168,38 +170,12 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Lets time go by while the live system is watched.
-    pub(super) fn pause_under_guard(&mut self, until: f64) -> Result<(), Halt> {
-        while self.now() < until {
-            let mut wake = until;
-            if let Some(live) = &mut self.live
-                && live.asked.is_none()
-            {
-                if self.world.now() >= live.next_at {
-                    live.asked = Some(self.world.call(Call::SampleLive));
-                    live.next_at = self.world.now() + live.every_s;
-                } else {
-                    wake = wake.min(live.next_at);
-                }
-            }
-            let happening = self.world.wait(self.look_again_at(wake));
-            self.take(happening)?;
-        }
-        Ok(())
-    }
-
-    /// Starts to watch the live system, from the baseline in `guard`.
-    pub(super) fn watch_live(&mut self, guard: LiveGuard, every_s: f64) {
-        let next_at = self.now() + every_s;
-        self.live = Some(LiveWatch { guard, every_s, next_at, asked: None });
-    }
-
     /// The display moves at least twice a second.
-    fn look_again_at(&self, until: f64) -> f64 {
+    pub(super) fn look_again_at(&self, until: f64) -> f64 {
         until.min(self.world.now() + 0.5)
     }
 
-    fn take(&mut self, happening: Happening) -> Result<(), Halt> {
+    pub(super) fn take(&mut self, happening: Happening) -> Result<(), Halt> {
         match happening {
             Happening::Time => {
                 self.observer.look(self.world.now(), None, &self.fold);
@@ -207,7 +183,7 @@ impl<'a> Interpreter<'a> {
             }
             Happening::Entry(entry) => self.record(entry),
             Happening::Interrupted(times) => self.interrupt(times),
-            Happening::Answer(ticket, answer) => self.take_live(ticket, answer),
+            Happening::Answer(ticket, answer) => self.take_look(ticket, answer),
         }
     }
 
@@ -215,38 +191,5 @@ impl<'a> Interpreter<'a> {
         self.interruptions = self.interruptions.max(times);
         self.event(EventKind::Interrupted, "scaler", format!("asked to stop ({times})"))?;
         if self.tidying { Ok(()) } else { Err(Halt::Interrupted) }
-    }
-
-    /// An answer that nobody waits for is a live sample, or belongs to a call that was given up.
-    fn take_live(&mut self, ticket: Ticket, answer: Result<Answer, Failure>) -> Result<(), Halt> {
-        let Some(live) = self.live.as_mut().filter(|live| live.asked == Some(ticket)) else { return Ok(()) };
-        live.asked = None;
-        let Ok(Answer::Live(sample)) = answer else { return Ok(()) };
-        let trip = live.guard.see(&sample_of_guard(&sample));
-        self.record(Entry::Sample(live_entry(&sample)))?;
-        match trip {
-            Some(cause) if !self.tidying => {
-                self.event(EventKind::LiveSafety, "live_safety", cause.clone())?;
-                Err(Halt::LiveSafety(cause))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Takes the baseline of the live system from `samples` looks, before any load runs.
-    pub(super) fn live_baseline(&mut self, plan: &CellPlan, samples: u32) -> Result<(), Halt> {
-        let Some(safety) = plan.live_safety.clone() else { return Ok(()) };
-        let mut looks = Vec::new();
-        for _ in 0..samples {
-            let Answer::Live(sample) = self.ask(Call::SampleLive)? else { continue };
-            self.record(Entry::Sample(live_entry(&sample)))?;
-            looks.push(sample_of_guard(&sample));
-            let next = self.now() + 0.2;
-            self.pause_until(next)?;
-        }
-        let every_s = safety.every.as_secs_f64();
-        let guard = LiveGuard::new(safety, &looks).map_err(Halt::Refused)?;
-        self.watch_live(guard, every_s);
-        Ok(())
     }
 }

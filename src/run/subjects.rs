@@ -36,7 +36,12 @@ pub(super) fn subjects(plan: &CellPlan) -> IndexMap<String, Subject> {
     subjects
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate below 2^53")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a rate below 2^53"
+)]
 fn load_subject(plan: &CellPlan, load: &Load) -> Subject {
     match load {
         Load::Exec(_) => Subject::ExecLoad,
@@ -69,7 +74,10 @@ fn process_series(plan: &CellPlan, named: &[String]) -> Vec<String> {
         Target::External(_) => Vec::new(),
     };
     let services = if named.is_empty() { &all[..] } else { named };
-    services.iter().flat_map(|service| PROCESS_SERIES.iter().map(move |(name, _)| format!("{service}.{name}"))).collect()
+    services
+        .iter()
+        .flat_map(|service| PROCESS_SERIES.iter().map(move |(name, _)| format!("{service}.{name}")))
+        .collect()
 }
 
 fn millis(length: std::time::Duration) -> u64 {

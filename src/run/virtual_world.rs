@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::world::{Answer, Call, Datum, Failure, Happening, LiveSample, Request, TakeDown, Ticket, World};
+use super::world::{Answer, Call, Datum, Failure, Happening, Request, TakeDown, Ticket, World};
 use crate::{
+    judge::live_safety::LiveLook,
     measure::histogram::Latencies,
     plan::{checked::CellPlan, load::Load, probe::Probe, watch::Watch},
     record::entry::{CanaryReading, Entry, Event, EventKind, Ledger, Reading, Sample, Second, Slice},
@@ -252,10 +253,8 @@ impl VirtualWorld {
             }
             Call::SampleLive => {
                 let latency_s = if self.load.is_some() { self.model.live_latency_s } else { 0.01 };
-                let at = self.now;
-                let sample =
-                    LiveSample { at, latency_s: Some(Ok(latency_s)), load_per_cpu: 0.5, disk_free_bytes: 1 << 40 };
-                (0.01, Ok(Answer::Live(sample)))
+                let look = LiveLook { latency_s: Some(Ok(latency_s)), load_per_cpu: 0.5, disk_free_bytes: 1 << 40 };
+                (0.01, Ok(Answer::Live(look)))
             }
             Call::Preflight { .. } | Call::Execute { .. } | Call::StopTarget => (0.01, done),
         }

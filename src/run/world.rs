@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::{
+    judge::live_safety::LiveLook,
     plan::{checked::CellPlan, phase::Signal, probe::Method},
     record::entry::Entry,
 };
@@ -229,7 +230,7 @@ pub enum Answer {
         pid: u32,
     },
     /// What live-safety looks at.
-    Live(LiveSample),
+    Live(LiveLook),
 }
 
 /// One value of a row.
@@ -258,17 +259,4 @@ impl Datum {
         };
         number.filter(|number| number.is_finite())
     }
-}
-
-/// One look at the live system and the host.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LiveSample {
-    /// The time.
-    pub at: f64,
-    /// Latency of the live URL in seconds, or why there is none; absent when the plan names no URL.
-    pub latency_s: Option<Result<f64, String>>,
-    /// Load average over one minute per CPU.
-    pub load_per_cpu: f64,
-    /// Free bytes of the disk of the target's working folder.
-    pub disk_free_bytes: u64,
 }

@@ -98,7 +98,7 @@ fn not_an_assignment(path: &Path, line: usize) -> Failure {
 }
 
 /// Letters and digits from the operating system's randomness.
-fn random(length: u16) -> String {
+pub(super) fn random(length: u16) -> String {
     Alphanumeric.sample_string(&mut UnwrapErr(SysRng), usize::from(length))
 }
 

@@ -4,7 +4,9 @@ mod check;
 mod diff;
 mod init;
 mod new;
+mod run;
 mod schema;
+mod secrets;
 mod show;
 pub(super) mod source;
 
@@ -12,6 +14,8 @@ use super::{Exit, Failure, Outcome, screen, screen::Colour};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
+    /// Run a plan, and say how far the target goes and why it stops there.
+    Run(run::Args),
     /// Say what is wrong with plans, or what they will cost. Starts nothing.
     Check(check::Args),
     /// Print the plan as it will be run, where each value comes from, and all that it touches.
@@ -28,6 +32,7 @@ pub(super) enum Verb {
 
 pub(super) fn run(verb: Verb, colour: Colour) -> Outcome {
     match verb {
+        Verb::Run(args) => run::run(&args, colour),
         Verb::Check(args) => Ok(check::run(&args, colour)),
         Verb::Show(args) => show::run(&args, colour),
         Verb::Diff(args) => diff::run(&args),

@@ -20,7 +20,7 @@ pub(super) enum Verb {
     Show(show::Args),
     /// Print results as rows of a Markdown table.
     Table(table::Args),
-    /// Judge a result again under the gates of another plan; nothing is run.
+    /// Judge a result again under the gates of another plan. Runs nothing.
     Judge(judge::Args),
     /// Make a result of the journal of a run that was killed.
     Recover(recover::Args),

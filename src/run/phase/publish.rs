@@ -53,10 +53,8 @@ impl Interpreter<'_> {
             }
             if self.now() >= limit {
                 let seen = published.seen.map_or_else(|| "nothing".to_owned(), |seen| seen.to_string());
-                published.wrong = Some(format!(
-                    "query `{}` showed {seen} of {wanted} after {}{trouble}",
-                    until.query, until.within
-                ));
+                published.wrong =
+                    Some(format!("query `{}` showed {seen} of {wanted} after {}{trouble}", until.query, until.within));
                 return Ok(());
             }
             let next = self.now() + until.poll.as_secs_f64();

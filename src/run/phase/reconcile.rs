@@ -11,7 +11,7 @@ use crate::{
     measure::custody::{self, Books, Row, StoredSecond},
     plan::phase::Reconcile,
     record::{
-        CellRecord,
+        cell::CellRecord,
         entry::{Custody, Entry, Reading},
     },
 };
@@ -111,7 +111,11 @@ impl Interpreter<'_> {
 }
 
 /// A row of `rows_per_second`: second, rows, sum.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds and counts are whole and below 2^53")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds and counts are whole and below 2^53"
+)]
 fn stored_second(row: &[Datum]) -> Result<StoredSecond, String> {
     let number = |column: usize| row.get(column).and_then(Datum::number);
     match (number(0), number(1)) {

@@ -96,7 +96,8 @@ impl Interpreter<'_> {
 
     fn capture(&mut self, step: &WorkflowStep, answer: &Value) -> Result<(), String> {
         for (name, pointer) in &step.capture {
-            let value = answer.pointer(pointer).ok_or_else(|| format!("nothing at {pointer:?} to capture as `{name}`"))?;
+            let value =
+                answer.pointer(pointer).ok_or_else(|| format!("nothing at {pointer:?} to capture as `{name}`"))?;
             self.late["capture"][name] = value.clone();
         }
         Ok(())
@@ -107,7 +108,9 @@ impl Interpreter<'_> {
 fn fill_value(value: &Value, scope: &Value) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => Value::String(fill_text(text, scope)?),
-        Value::Array(items) => Value::Array(items.iter().map(|item| fill_value(item, scope)).collect::<Result<_, _>>()?),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| fill_value(item, scope)).collect::<Result<_, _>>()?)
+        }
         Value::Object(fields) => Value::Object(
             fields
                 .iter()

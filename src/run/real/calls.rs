@@ -165,7 +165,7 @@ impl Hands {
         let plan = self.plan()?;
         let url = plan.ends.plan().live_safety.as_ref().and_then(|safety| safety.url.as_deref());
         let url = url.filter(|_| self.config.live_check);
-        live::look(url, self.folder.path(), || self.emit.now()).map(Answer::Live)
+        live::look(url, self.folder.path()).map(Answer::Live)
     }
 
     fn watches(&self) -> MutexGuard<'_, HashMap<String, watch::Running>> {

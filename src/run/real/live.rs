@@ -2,19 +2,18 @@
 
 use std::{path::Path, time::Instant};
 
-use crate::{run::world::LiveSample, watch::host, web};
+use crate::{judge::live_safety::LiveLook, watch::host, web};
 
 /// The longest that the live URL may take; longer is no latency but a failure.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Looks at `url`, if one is given, and at the host; `at` is the time.
+/// Looks at `url`, if one is given, and at the host.
 ///
 /// # Errors
 /// When the host cannot be looked at.
-pub(super) fn look(url: Option<&str>, folder: &Path, at: impl Fn() -> f64) -> Result<LiveSample, String> {
+pub(super) fn look(url: Option<&str>, folder: &Path) -> Result<LiveLook, String> {
     let latency_s = url.map(latency_s);
-    Ok(LiveSample {
-        at: at(),
+    Ok(LiveLook {
         latency_s,
         load_per_cpu: host::load1()? / host::cpus(),
         disk_free_bytes: host::disk_free_bytes(folder)?,
