@@ -185,7 +185,6 @@ impl CellRecord {
             Entry::Custody(custody) => self.custody.push(custody),
             Entry::Ran(ran) => self.ran.push(ran),
             Entry::Event(event) => self.events.push(event),
-            // For the custody phase alone, which compares while the run goes; its outcome is an entry of its own.
             Entry::CellFinished(finished) => self.finish(finished),
             Entry::RunStarted(_) | Entry::CellStarted(_) | Entry::RunFinished(_) => {
                 return Err(FoldError::CellOpen(self.started.name.clone()));
