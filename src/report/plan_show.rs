@@ -43,9 +43,14 @@ impl Place {
 /// Values first, then tables: TOML gives every line to the last header.
 fn write_table(out: &mut String, place: &Place, table: &Map<String, Value>, origin: &Origin<'_>) {
     for (key, value) in table.iter().filter(|(_, value)| !is_table(value) && !is_list_of_tables(value)) {
-        let from =
-            origin(&place.below(key).pointer).map(|(file, line)| format!("  # {file}:{line}")).unwrap_or_default();
-        let _ = writeln!(out, "{} = {}{from}", written_key(key), written(value));
+        let line = format!("{} = {}", written_key(key), written(value));
+        match origin(&place.below(key).pointer) {
+            Some((file, number)) => {
+                let pad = ORIGIN_COLUMN.saturating_sub(line.chars().count()).max(1);
+                let _ = writeln!(out, "{line}{:pad$}# {file}:{number}", "");
+            }
+            None => out.push_str(&(line + "\n")),
+        }
     }
     for (key, value) in table {
         let place = place.below(key);

@@ -79,11 +79,6 @@ pub(super) fn write_secrets(path: &Path, header: &Header, rotate: bool) -> Resul
     Ok(values.into_keys().collect())
 }
 
-/// The values of a secrets file; none when there is no such file.
-pub(super) fn read_secrets(path: &Path) -> Result<IndexMap<String, String>, Failure> {
-    parse(&read(path)?).map_err(|line| not_an_assignment(path, line))
-}
-
 fn read(path: &Path) -> Result<String, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
