@@ -124,7 +124,7 @@ fn reads_that_slow_with_size_break_their_budget_and_nothing_else() {
     let bench = Bench::new();
     let run = bench.run("tests/plans/short.toml", &["api_fault=slow_reads=1ms"]);
     assert_eq!(run.output.status.code(), Some(1));
-    assert_eq!(run.broken(0), ["list-points within budget"]);
+    assert_eq!(run.broken(0), ["list-points within budget", "history-1000 within budget"]);
     assert_eq!(run.metric(0, "custody.missing"), 0.0);
     assert!(run.metric(0, "list-points.warm_median_s") >= 0.2, "200 rows of 1 ms each");
     assert!(run.truth(0, "api_truth", "rows_slowed") >= 1200.0, "six reads of 200 rows");
