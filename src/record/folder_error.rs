@@ -44,7 +44,10 @@ impl FolderError {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Some("free some space, or choose another folder with --results".to_owned())
                 }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::AlreadyExists => {
                     Some("choose another folder with --results".to_owned())
                 }
                 _ => None,
