@@ -21,8 +21,8 @@ use crate::{
         cell::{CellRecord, Record, WindowSpan},
         entry::{
             CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt, Outage,
-            PlanIdentity, ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice, Subject,
-            WorkflowRun,
+            PlanIdentity, ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice,
+            Subject, WorkflowRun,
         },
     },
 };

@@ -47,9 +47,7 @@ impl FolderError {
                 io::ErrorKind::PermissionDenied
                 | io::ErrorKind::ReadOnlyFilesystem
                 | io::ErrorKind::NotADirectory
-                | io::ErrorKind::AlreadyExists => {
-                    Some("choose another folder with --results".to_owned())
-                }
+                | io::ErrorKind::AlreadyExists => Some("choose another folder with --results".to_owned()),
                 _ => None,
             },
             Self::Locked(..) => Some("wait for it, or choose another folder with --results".to_owned()),

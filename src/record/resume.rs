@@ -42,7 +42,9 @@ impl fmt::Display for NotResumable {
         match self {
             Self::NoRecord(error) => write!(out, "its journal makes no record: {error}"),
             Self::Ended => out.write_str("it reached its own end, and nothing of it is left to run"),
-            Self::NoCell => out.write_str("it was interrupted before its first cell was whole, and nothing of it can be kept"),
+            Self::NoCell => {
+                out.write_str("it was interrupted before its first cell was whole, and nothing of it can be kept")
+            }
         }
     }
 }
@@ -109,9 +111,8 @@ impl Differences {
         }
         let before = self.0.len();
         self.names::<Value>("the variable", &then.vars, &now.vars);
-        let steps = |plan: &PlanIdentity| -> Vec<String> {
-            plan.steps.iter().flatten().map(ToString::to_string).collect()
-        };
+        let steps =
+            |plan: &PlanIdentity| -> Vec<String> { plan.steps.iter().flatten().map(ToString::to_string).collect() };
         self.text("the ladder", steps(then).join(", "), steps(now).join(", "));
         if self.0.len() == before {
             // Gates follow from text and variables; when they alone differ, the plan reads something else of this host.

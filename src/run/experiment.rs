@@ -44,30 +44,38 @@ pub enum Ending {
     Defect(String),
 }
 
-/// Where an experiment begins.
-pub enum Beginning {
-    /// With its first cell.
-    Fresh,
-    /// Behind the whole cells of a run that was interrupted.
-    Resumed(Kept),
-}
-
 /// Runs the experiment in the world, journaling everything to `log`.
 ///
 /// # Errors
 /// Only when the journal cannot be written; the target is stopped all the same.
 pub fn run(
     experiment: Experiment<'_>,
-    beginning: Beginning,
     world: &mut dyn World,
     log: &mut dyn Log,
     observer: &mut dyn Observer,
 ) -> io::Result<Ending> {
-    let mut interpreter = Interpreter::new(world, log, observer);
+    conduct(experiment, None, Interpreter::new(world, log, observer))
+}
+
+/// The same behind the whole cells of a run that was interrupted. The world's clock must go on from that run's start.
+///
+/// # Errors
+/// Only when the journal cannot be written; the target is stopped all the same.
+pub fn resume(
+    experiment: Experiment<'_>,
+    kept: Kept,
+    world: &mut dyn World,
+    log: &mut dyn Log,
+    observer: &mut dyn Observer,
+) -> io::Result<Ending> {
+    conduct(experiment, Some(kept), Interpreter::new(world, log, observer))
+}
+
+fn conduct(experiment: Experiment<'_>, kept: Option<Kept>, mut interpreter: Interpreter<'_>) -> io::Result<Ending> {
     let Experiment { started, header, cell } = experiment;
     let outcome = interpreter
         .record(Entry::RunStarted(Box::new(started)))
-        .and_then(|()| interpreter.begin(beginning))
+        .and_then(|()| interpreter.begin(kept))
         .and_then(|()| interpreter.climb(header, cell));
     let ending = match outcome {
         Ok(()) => Ending::Complete,
@@ -88,8 +96,8 @@ pub fn run(
 
 impl Interpreter<'_> {
     /// Takes over what is kept of an interrupted run.
-    fn begin(&mut self, beginning: Beginning) -> Result<(), Halt> {
-        let Beginning::Resumed(Kept { started, entries, cells, stopped_at }) = beginning else { return self.sync() };
+    fn begin(&mut self, kept: Option<Kept>) -> Result<(), Halt> {
+        let Some(Kept { started, entries, cells, stopped_at }) = kept else { return self.sync() };
         self.take_over(entries)?;
         let at = self.now();
         self.record(Entry::Resumed(Resumed { run_id: started.run_id, cells, stopped_at, at }))

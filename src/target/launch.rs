@@ -137,7 +137,15 @@ mod tests {
     #[test]
     fn what_is_no_launch_is_refused() {
         let parse = |text: &str| Launch::parse(&text.split_whitespace().map(OsString::from).collect::<Vec<_>>());
-        for bad in ["", "sleep 1", "--parent 7 --", "-- sleep 1", "--parent x -- sleep", "--cpu 7 -- sleep", "--parent -- sleep"] {
+        for bad in [
+            "",
+            "sleep 1",
+            "--parent 7 --",
+            "-- sleep 1",
+            "--parent x -- sleep",
+            "--cpu 7 -- sleep",
+            "--parent -- sleep",
+        ] {
             assert!(parse(bad).is_err(), "{bad:?} was accepted");
         }
         assert_eq!(parse("--parent 7 -- --parent --").unwrap().command, ["--parent", "--"]);
