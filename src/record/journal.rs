@@ -30,7 +30,7 @@ pub const LONGEST_LINE: usize = 64 * 1024 * 1024;
 pub const LARGEST_JOURNAL: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The room that a journal needs to begin, in bytes: the plan's text, the host, and the entries of the first seconds.
-const RESERVED: u64 = 256 * 1024;
+const RESERVED: u64 = 64 * 1024;
 
 /// Readings in doubt in one line; more are written as several entries. A topic has at most 65,535 bytes.
 const IN_DOUBT_PER_LINE: usize = 500;

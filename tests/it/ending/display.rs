@@ -18,7 +18,7 @@ fn without_a_terminal_the_course_is_told_in_dated_lines() {
     assert!(!lines.contains('\u{1b}') && !lines.contains('\r'), "no control characters:\n{lines}");
     let is_dated = |line: &&str| line.starts_with("20") && line.get(10..11).is_some_and(|sign| " T".contains(sign));
     let course: Vec<&str> =
-        lines.lines().filter(is_dated).map(|line| line.split_once("Z ").map_or(line, |(_, text)| text)).collect();
+        lines.lines().filter(is_dated).map(|line| line.split_once(" UTC ").map_or(line, |(_, text)| text)).collect();
     for text in ["cell points=100", "phase soak (hold)", "phase custody (reconcile)", "cell done", "cell points=200"] {
         assert!(course.iter().any(|line| line.starts_with(text)), "{text:?} is not in:\n{lines}");
     }

@@ -44,8 +44,8 @@ fn a_full_disk_is_known_before_anything_is_started() {
 fn a_disk_that_fills_ends_the_run_and_what_was_written_is_recovered() {
     let bench = Bench::new();
     let script = "\
-        $RUN & \
-        until grep -qs '\"soak\"' $R/*.journal; do sleep 0.05; done; \
+        $RUN --set soak=10m & \
+        until grep -qs 'window_opened.*\"soak\"' $R/*.journal; do sleep 0.05; done; \
         cat /dev/zero > $R/ballast 2>/dev/null; \
         wait $!; code=$?; \
         rm $R/ballast; $SCALER results recover $R/*.journal || exit 98; \

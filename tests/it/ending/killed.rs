@@ -15,14 +15,14 @@ fn kills() -> u32 {
 }
 
 /// Seconds in which the moments lie, from before the first entry to the second cell.
-const SPAN_S: f64 = 11.0;
+const SPAN_S: f64 = 8.0;
 
 #[test]
 fn killed_at_any_moment_a_run_leaves_a_result_and_nothing_that_lives() {
     let bench = Bench::new();
     let folder = bench.results.path();
     let mut chance = ChaCha8Rng::seed_from_u64(3);
-    let mut torn = 0;
+    let (mut journals, mut hit) = (0, 0);
     for number in 0..kills() {
         // One moment in each of equal stretches, so that every part of a run has its turn.
         let moment = (f64::from(number) + chance.random::<f64>()) / f64::from(kills()) * SPAN_S;
@@ -31,9 +31,13 @@ fn killed_at_any_moment_a_run_leaves_a_result_and_nothing_that_lives() {
         run.signal(Signal::KILL);
         run.end();
         expect_nobody(folder);
-        let Some(entries) = journal(folder).filter(|_| files(folder, "journal").len() > torn) else { continue };
-        torn = files(folder, "journal").len();
+        let Some(entries) = journal(folder).filter(|_| files(folder, "journal").len() > journals) else { continue };
+        journals = files(folder, "journal").len();
         let path = files(folder, "journal").pop().expect("a journal");
+        if path.with_extension("json").exists() {
+            continue; // A fast machine was at the end before the signal came.
+        }
+        hit += 1;
         let recovered = scaler(&["results", "recover", path.to_str().expect("UTF-8")]);
         if !entries.contains('\n') {
             expect(&recovered, 3, &["without the first line nothing can be said of a run"]);
@@ -44,7 +48,7 @@ fn killed_at_any_moment_a_run_leaves_a_result_and_nothing_that_lives() {
         assert_eq!((&result["interrupted"], &result["verdict"]["word"]), (&true.into(), &"inconclusive".into()));
         assert!(result["caveats"].to_string().contains("scaler was killed"));
     }
-    assert!(torn >= kills() as usize / 2, "{torn} of {} kills hit a run", kills());
+    assert!(hit >= kills() / 2, "{hit} of {} kills hit a run", kills());
     nothing_stands_in_the_way(&bench);
 }
 
