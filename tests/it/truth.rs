@@ -2,7 +2,7 @@
 //!
 //! Each row is one run of a short plan through the real binary. A row demands the exact truth in both directions: the counts that the target
 //! kept of its fault, the gates that are broken and unmeasured and no others, the word and its cause, and what the row says beyond that. Each
-//! run also holds its line in `tests/golden/truth-table.md` against what was said, figures aside; SCALER_UPDATE=1 writes it.
+//! run also holds its line in `tests/golden/truth-table.md` against what was said, figures aside; `SCALER_UPDATE=1` writes it.
 
 mod golden;
 mod rows;

@@ -80,7 +80,9 @@ pub(super) fn run(
             }
         };
         counts.committed(written, job.acknowledged_early);
-        faults.iter().for_each(|fault| end(fault, counts));
+        for fault in faults {
+            end(fault, counts);
+        }
         // Nobody listens any more when the listener ends; the broker will deliver again, and the store absorb it.
         let _ = done.send(Done { connection: job.connection, packet_ids: job.packet_ids });
     }
