@@ -25,8 +25,11 @@ struct Readings {
     lost: u64,
 }
 
-/// A metric of a canary that asks the store every `poll_ms`.
-pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
+/// A metric of a canary that publishes every `every_ms` and asks the store every `poll_ms`.
+///
+/// A reading that the broker never took has no fate, so a canary that fell silent would leave only the good ones: with fewer than half of
+/// the readings that its period promises, nothing is measured.
+pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     let readings = match Readings::of(asked, asked.window) {
         Ok(readings) => readings,
         Err(why) => return Measured::unmeasured(why),
@@ -34,6 +37,9 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
     let (n, extent) = (readings.n(), &readings.scope.extent);
     if n == 0 {
         return Measured::unmeasured("no canary reading was published in the window");
+    }
+    if let Some(promised) = readings.promised(every_ms).filter(|promised| count_u64(n) < promised / 2.0) {
+        return Measured::unmeasured(format!("only {n} of {promised} canary readings have a fate: it fell silent"));
     }
     match asked.name {
         "n" => Measured::value(count_u64(n), Unit::Count, n, extent),
@@ -66,6 +72,11 @@ impl Readings {
 
     fn n(&self) -> u64 {
         self.seen.len() as u64 + self.lost
+    }
+
+    /// How many readings the period promises in the window; unknown for a whole cell, in which a canary need not run throughout.
+    fn promised(&self, every_ms: u64) -> Option<f64> {
+        (every_ms > 0 && !self.scope.is_cell).then(|| (self.scope.seconds() * 1e3 / count_u64(every_ms)).floor())
     }
 
     fn durations<'a>(&self, at_rank: &'a dyn Fn(u64) -> Option<f64>) -> Durations<'a> {
@@ -127,11 +138,14 @@ mod tests {
         super::{
             measured::Exactness,
             metric::measure,
-            sample_cell::{canary, cell, default_window, open_window, push, run},
+            sample_cell::{canary, cell, default_window, open_window, push, run, subject},
         },
         *,
     };
-    use crate::record::{cell::CellRecord, entry::Entry};
+    use crate::record::{
+        cell::CellRecord,
+        entry::{Entry, Subject},
+    };
 
     /// A soak of 30 s with a canary every half second; `lag` says how long each took.
     fn soak(lag: impl Fn(u64) -> Option<f64>) -> CellRecord {
@@ -142,6 +156,17 @@ mod tests {
             push(&mut cell, Entry::Canary(canary(number, published, lag(number))));
         }
         cell
+    }
+
+    #[test]
+    fn a_canary_that_fell_silent_measures_nothing() {
+        let mut cell = soak(|_| Some(0.1));
+        let half_a_second = Subject::Canary { poll_ms: 20, every_ms: 500 };
+        subject(&mut cell, "lag", half_a_second);
+        assert_eq!(asked(&cell, "lost").figure().unwrap().n, 60);
+        cell.canaries.truncate(29);
+        let why = "only 29 of 60 canary readings have a fate: it fell silent";
+        assert_eq!(["lost", "p95_s", "n"].map(|name| asked(&cell, name)), [(); 3].map(|()| Measured::unmeasured(why)));
     }
 
     fn asked(cell: &CellRecord, name: &str) -> Measured {

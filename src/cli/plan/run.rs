@@ -9,7 +9,7 @@ use std::{
 use indexmap::IndexMap;
 use serde_json::json;
 
-use super::{Colour, Exit, Failure, Outcome, screen, secrets, source::PlanArgs};
+use super::{Colour, Exit, Failure, Outcome, limits, screen, secrets, source::PlanArgs};
 use crate::{
     cli::{calibrate, display::Display},
     host,
@@ -87,7 +87,7 @@ struct Prepared {
     scope: RunScope,
     scaler: PathBuf,
     work: PathBuf,
-    unix_ms: u64,
+    clock: RunClock,
     started: RunStarted,
 }
 
@@ -96,11 +96,14 @@ impl Prepared {
         let header = &checked.header;
         let plan_folder = parent(&args.plan.path)?;
         let base = checked.cell(header.steps.first().copied().flatten(), None)?;
+        limits::make_room(&limits::Needs::of(checked)?)?;
         let secrets = secrets::values(header, &base.target, &plan_folder)?;
         let scaler =
             env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
         let folder = Folder::create(&args.results)?;
-        let unix_ms = unix_ms();
+        // The wall clock is read once; from here on it may step as it likes.
+        let clock = RunClock { start: Instant::now(), wall_unix_ms_at_start: unix_ms() };
+        let unix_ms = clock.wall_unix_ms_at_start;
         let id = folder.new_run_id(unix_ms)?;
         let work = absolute(folder.path())?.join(format!("{id}-{}.target", header.name));
         let scope = RunScope {
@@ -124,7 +127,7 @@ impl Prepared {
             commits: host::commits(&header.commits, &plan_folder),
             generator_ceiling_per_s: ceiling,
         };
-        Ok(Self { folder, plan_folder, scope, scaler, work, unix_ms, started })
+        Ok(Self { folder, plan_folder, scope, scaler, work, clock, started })
     }
 
     /// Runs the experiment and writes its result; where that is, and how the run ended.
@@ -134,17 +137,16 @@ impl Prepared {
         let journal_path = self.folder.journal_path(&id, name);
         let mut log = Journal::create(&journal_path, Redactor::new(&self.scope.secrets))
             .map_err(|error| Failure::file("write", journal_path.display(), &error))?;
-        let clock = RunClock { start: Instant::now(), wall_unix_ms_at_start: self.unix_ms };
         let config = RealWorldConfig {
             scaler: self.scaler,
             folder: self.work.clone(),
             plan_folder: self.plan_folder,
-            clock,
+            clock: self.clock,
             live_check: !args.no_live_check,
         };
         let mut world = RealWorld::start(config).map_err(|error| Failure::file("use", self.work.display(), &error))?;
         let cell = |step| -> Result<CellPlan, _> { checked.cell(step, Some(&self.scope)) };
-        let mut display = Display::new(checked, self.unix_ms, args.json);
+        let mut display = Display::new(checked, self.clock.wall_unix_ms_at_start, args.json);
         let experiment = Experiment { started: self.started, header: &checked.header, cell: &cell };
         let ended = experiment::run(experiment, &mut world, &mut log, &mut display);
         display.finish();
