@@ -52,7 +52,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = stdout.lines().last().unwrap_or_default();
         let line: Value = serde_json::from_str(last)
