@@ -98,8 +98,9 @@ impl Drop for Going<'_> {
     }
 }
 
+/// What the run said, for the message of an assertion.
 fn stderr(run: &Run) -> String {
-    String::from_utf8_lossy(&run.output.stderr).into_owned()
+    format!("{}\n{}", run.line, String::from_utf8_lossy(&run.output.stderr))
 }
 
 /// The cause of a cell's word.

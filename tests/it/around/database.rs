@@ -9,6 +9,13 @@ use crate::{end_to_end::Bench, reference::postgres::Cluster};
 fn a_database_that_restarts_is_an_outage_with_gaps_and_nothing_is_lost() {
     let bench = Bench::new();
     let cluster = Cluster::start();
+    // As a deployment does, before the listener and the API start.
+    cluster.execute(
+        r#"CREATE TABLE point_history (topic text COLLATE "C" NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
+        CREATE UNIQUE INDEX point_history_topic_ts ON point_history (topic, ts);
+        CREATE TABLE point_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL);
+        CREATE TABLE equip_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL, points text NOT NULL);"#,
+    );
     let port = format!("database_port={}", cluster.port);
     let mut run = Going::start(&bench, "tests/plans/database.toml", &[&port]);
     run.until_phase("soak");

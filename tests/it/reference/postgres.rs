@@ -50,6 +50,10 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
+    pub(crate) fn execute(&self, statements: &str) {
+        Client::connect(&self.url(), NoTls).unwrap().batch_execute(statements).unwrap();
+    }
+
     pub(crate) fn count(&self, statement: &str) -> i64 {
         let connect = || Client::connect(&self.url(), NoTls).ok();
         let Some(mut client) = connect() else { return -1 };
