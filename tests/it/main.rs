@@ -4,6 +4,7 @@ mod around;
 mod bad_plans;
 mod cli;
 mod end_to_end;
+mod ending;
 mod house;
 mod load;
 mod plans;

@@ -1,3 +1,5 @@
+//! What a change of a plan means, case by case.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -70,7 +70,7 @@ fn what_a_killed_broker_had_acknowledged_and_not_delivered_is_lost_and_each_pack
 /// Topic and payload second of every reading in the store; each point has one reading a second.
 fn stored(bench: &Bench) -> BTreeSet<(String, i64)> {
     let folders = fs::read_dir(bench.results.path()).expect("results").flatten().map(|entry| entry.path());
-    let folder = folders.into_iter().find(|path| path.extension().is_some_and(|end| end == "target")).expect("kept");
+    let folder = folders.into_iter().find(|path| path.extension().is_some_and(|end| end == "kept")).expect("kept");
     let store = Connection::open(folder.join("history.sqlite")).expect("the store");
     let mut statement = store
         .prepare("SELECT topic, ts / 1000 FROM point_history WHERE topic LIKE 'fbf/scale/s%'")

@@ -13,7 +13,7 @@ use crate::end_to_end::Bench;
 
 /// Who reads the wall clock, and why a step of it moves nothing that is measured.
 const READERS: &[(&str, &str)] = &[
-    ("src/cli/plan/run.rs", "the start of the run: all later times are this plus the monotonic time since"),
+    ("src/cli/plan/run/prepared.rs", "the start of the run: all later times are this plus the monotonic time since"),
     ("src/load/ceiling.rs", "when a calibration was made, and the start of its load"),
 ];
 
