@@ -10,7 +10,7 @@ mod prepared;
 use std::path::{Path, PathBuf};
 
 use self::{consent::Consent, prepared::Prepared};
-use super::{Colour, Exit, Failure, Outcome, screen, secrets, source::PlanArgs};
+use super::{Colour, Exit, Failure, Outcome, limits, screen, secrets, source::PlanArgs};
 use crate::{report, run::experiment::Ending};
 
 /// The end of the name of a target's working folder, which goes with its run.
