@@ -8,6 +8,7 @@ mod completions;
 mod display;
 pub mod exit;
 mod failure;
+mod guardian;
 mod launch;
 mod man;
 mod plan;
@@ -74,6 +75,9 @@ enum Verb {
     /// Start a command that ends with its parent.
     #[command(hide = true)]
     Launch(launch::Args),
+    /// Kill what scaler started and left behind.
+    #[command(hide = true)]
+    Guardian,
 }
 
 /// Runs the program with the process's arguments.
@@ -109,6 +113,7 @@ fn dispatch(verb: Verb, colour: Colour) -> Outcome {
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
         Verb::Launch(args) => launch::run(&args),
+        Verb::Guardian => guardian::run(),
     }
 }
 

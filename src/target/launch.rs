@@ -1,4 +1,4 @@
-//! `scaler launch --parent PID [--cpuset LIST] -- COMMAND…`: becomes COMMAND, tied to its parent.
+//! `scaler launch --parent PID [--cpuset LIST] [--user UID:GID] -- COMMAND…`: becomes COMMAND, tied to its parent.
 //!
 //! A child of scaler may not outlive it, not even a `kill -9`. The kernel offers that (`PR_SET_PDEATHSIG`, prctl(2)), but only a
 //! process can ask it for itself, and doing so between fork and exec needs code that this crate forbids. So scaler starts itself
@@ -11,13 +11,17 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 
+use super::user::User;
+
 /// What is to become of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The process that must still be the parent.
-    pub parent: u32,
+    /// The process that must still be the parent; any without it.
+    pub parent: Option<u32>,
     /// The CPUs that the command may use, as in `2-5,7`; all without it.
     pub cpuset: Option<String>,
+    /// Who the command runs as; whoever runs this process without it.
+    pub user: Option<User>,
     /// The program and its arguments.
     pub command: Vec<String>,
 }
@@ -26,9 +30,15 @@ impl Launch {
     /// The arguments of scaler that lead to [`Launch::exec`].
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec!["launch".to_owned(), "--parent".to_owned(), self.parent.to_string()];
+        let mut arguments = vec!["launch".to_owned()];
+        if let Some(parent) = self.parent {
+            arguments.extend(["--parent".to_owned(), parent.to_string()]);
+        }
         if let Some(cpuset) = &self.cpuset {
             arguments.extend(["--cpuset".to_owned(), cpuset.clone()]);
+        }
+        if let Some(user) = &self.user {
+            arguments.extend(["--user".to_owned(), user.to_string()]);
         }
         arguments.push("--".to_owned());
         arguments.extend(self.command.iter().cloned());
@@ -46,7 +56,7 @@ impl Launch {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have died before the kernel was asked; then nobody would ever end this process.
         let parent = getppid().map(Pid::as_raw_pid);
-        if parent != i32::try_from(self.parent).ok() {
+        if self.parent.is_some_and(|expected| parent != i32::try_from(expected).ok()) {
             return Err(io::Error::other("the process that started this one is gone"));
         }
         Ok(())
@@ -64,7 +74,13 @@ impl Launch {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err(io::Error::other("no command was given"));
         };
-        let error = Command::new(program).args(arguments).exec();
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if let Some(user) = &self.user {
+            // A process that changes its user is no longer tied to its parent by the kernel; the guardian ends it all the same.
+            command.uid(user.uid).gid(user.gid);
+        }
+        let error = command.exec();
         Err(io::Error::new(error.kind(), format!("{program}: {error}")))
     }
 }
@@ -105,8 +121,12 @@ mod tests {
 
     #[test]
     fn the_arguments_end_with_the_command() {
-        let launch =
-            Launch { parent: 7, cpuset: Some("0".to_owned()), command: vec!["sleep".to_owned(), "1".to_owned()] };
-        assert_eq!(launch.arguments().join(" "), "launch --parent 7 --cpuset 0 -- sleep 1");
+        let launch = Launch {
+            parent: Some(7),
+            cpuset: Some("0".to_owned()),
+            user: "5:6".parse().ok(),
+            command: vec!["sleep".to_owned(), "1".to_owned()],
+        };
+        assert_eq!(launch.arguments().join(" "), "launch --parent 7 --cpuset 0 --user 5:6 -- sleep 1");
     }
 }
