@@ -1,7 +1,4 @@
-//! `scaler launch -- COMMAND`: becomes the command, in a process that the kernel ends together with its parent.
-//!
-//! Scaler starts its children through this verb, so that none outlives it, not even `kill -9`. The kernel sends the signal when
-//! the *thread* that started the process ends: whoever starts children keeps that thread alive as long as they shall live.
+//! `scaler launch --parent PID -- COMMAND`: how scaler starts its children; see [`crate::target::launch`].
 
 use super::{Failure, Outcome};
 use crate::target::{
@@ -13,9 +10,9 @@ use crate::target::{
 pub(super) struct Args {
     /// Do not start unless this process is still the parent.
     #[arg(long, value_name = "PID")]
-    parent: Option<u32>,
+    parent: u32,
     /// The CPUs that the command may use, as in `0-1` or `2-5,7`.
-    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    #[arg(long, value_name = "CPUS", value_parser = |text: &str| parse_cpus(text).map(|_| text.to_owned()))]
     cpuset: Option<String>,
     /// The numbers of the user and group that the command runs as.
     #[arg(long, value_name = "UID:GID")]
@@ -25,12 +22,7 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-pub(super) fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: Args) -> Outcome {
     let Args { parent, cpuset, user, command } = args;
-    let launch = Launch { parent: *parent, cpuset: cpuset.clone(), user: *user, command: command.clone() };
-    Err(Failure::refused(launch.exec().to_string()))
-}
-
-fn cpus(text: &str) -> Result<String, String> {
-    parse_cpus(text).map(|_| text.to_owned())
+    Err(Failure::refused(Launch { parent, cpuset, user, command }.exec().to_string()))
 }

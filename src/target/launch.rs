@@ -16,8 +16,8 @@ use super::user::User;
 /// What is to become of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The process that must still be the parent; any without it.
-    pub parent: Option<u32>,
+    /// The process that must still be the parent.
+    pub parent: u32,
     /// The CPUs that the command may use, as in `2-5,7`; all without it.
     pub cpuset: Option<String>,
     /// Who the command runs as; whoever runs this process without it.
@@ -30,10 +30,7 @@ impl Launch {
     /// The arguments of scaler that lead to [`Launch::exec`].
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec!["launch".to_owned()];
-        if let Some(parent) = self.parent {
-            arguments.extend(["--parent".to_owned(), parent.to_string()]);
-        }
+        let mut arguments = vec!["launch".to_owned(), "--parent".to_owned(), self.parent.to_string()];
         if let Some(cpuset) = &self.cpuset {
             arguments.extend(["--cpuset".to_owned(), cpuset.clone()]);
         }
@@ -56,7 +53,7 @@ impl Launch {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have died before the kernel was asked; then nobody would ever end this process.
         let parent = getppid().map(Pid::as_raw_pid);
-        if self.parent.is_some_and(|expected| parent != i32::try_from(expected).ok()) {
+        if parent != i32::try_from(self.parent).ok() {
             return Err(io::Error::other("the process that started this one is gone"));
         }
         Ok(())
@@ -122,7 +119,7 @@ mod tests {
     #[test]
     fn the_arguments_end_with_the_command() {
         let launch = Launch {
-            parent: Some(7),
+            parent: 7,
             cpuset: Some("0".to_owned()),
             user: "5:6".parse().ok(),
             command: vec!["sleep".to_owned(), "1".to_owned()],

@@ -94,7 +94,7 @@ impl Launcher {
     /// When the process cannot be made. That its command does not exist shows only in its exit status, 127.
     pub fn spawn(&self, spec: Spec<'_>, on_end: OnEnd) -> io::Result<(Arc<Child>, Pipes)> {
         let launch = Launch {
-            parent: Some(process::id()),
+            parent: process::id(),
             cpuset: spec.cpuset.map(str::to_owned),
             user: spec.user,
             command: spec.command.to_vec(),
