@@ -5,6 +5,7 @@ mod cli;
 mod end_to_end;
 mod house;
 mod load;
+mod native;
 mod plans;
 mod reference;
 mod results;
