@@ -15,6 +15,9 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+/// The argument of scaler that leads to [`guard`].
+pub const VERB: &str = "guardian";
+
 /// The way to the guardian, and the guardian itself.
 #[derive(Debug)]
 pub struct Guardian {
@@ -29,7 +32,7 @@ impl Guardian {
     /// When it cannot be started.
     pub fn start(scaler: &Path) -> io::Result<Self> {
         let mut command = Command::new(scaler);
-        command.arg("guardian").env_clear().current_dir("/").process_group(0);
+        command.arg(VERB).env_clear().current_dir("/").process_group(0);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let pipe = process.stdin.take();
         Ok(Self { process: Mutex::new(process), pipe: Mutex::new(pipe) })

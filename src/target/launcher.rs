@@ -97,7 +97,7 @@ impl Launcher {
             parent: process::id(),
             cpuset: spec.cpuset.map(str::to_owned),
             user: spec.user,
-            command: spec.command.to_vec(),
+            command: spec.command.iter().map(OsString::from).collect(),
         };
         let mut command = Command::new(&self.scaler);
         command

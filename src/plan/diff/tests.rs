@@ -1,3 +1,5 @@
+//! What `plan diff` says of pairs of plans, and that it says nothing of two that mean the same.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
