@@ -7,6 +7,7 @@ mod end_to_end;
 mod ending;
 mod house;
 mod load;
+mod native;
 mod plans;
 mod reference;
 mod results;

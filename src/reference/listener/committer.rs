@@ -47,7 +47,7 @@ pub(super) fn run(mut writer: Box<dyn Writer>, mut jobs: Receiver<Job>, done: &U
                 }
             }
         };
-        counts.committed(written, job.acknowledged_early);
+        counts.committed(job.batch.len(), written, job.acknowledged_early);
         // Nobody listens any more when the listener ends; the broker will deliver again, and the store absorb it.
         let _ = done.send(Done { connection: job.connection, packet_ids: job.packet_ids });
     }
