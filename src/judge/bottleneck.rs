@@ -157,6 +157,18 @@ impl Look<'_> {
         all.filter_map(|(full, service)| Some((service.to_owned(), self.figure(&format!("{full}.mean"))?))).collect()
     }
 
+    /// What the target's processes took of the host's CPUs: a host that others keep busy must not look like a target at its limit.
+    fn share_of_the_target(&self) -> String {
+        let all = self.process_cpu();
+        let sum: f64 = all.iter().map(|(_, cpu)| cpu.value()).sum();
+        let Some((busiest, most)) = all.into_iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value())) else {
+            return String::new();
+        };
+        let (sum, most) = (in_words(sum, Unit::Percent), in_words(most.value(), Unit::Percent));
+        let cpus = self.run.host.cpus;
+        format!("; of {cpus} cores, the target's processes took {sum} of one, most of it {busiest} ({most})")
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
     fn cpus(&self) -> f64 {
         self.run.host.cpus as f64
@@ -168,15 +180,11 @@ impl Look<'_> {
         for (full, name) in self.series() {
             let Some(mean) = self.figure(&format!("{full}.mean")) else { continue };
             if name == "cpu_pct" && mean.value() >= FULL_CORE_PCT {
-                let busiest = self.process_cpu().into_iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value()));
-                let most = busiest.map(|(service, cpu)| {
-                    format!(", most of them by {service} ({} of one core)", in_words(cpu.value(), Unit::Percent))
-                });
                 let evidence = format!(
                     "the host's CPUs were {} busy over {}{}",
                     in_words(mean.value(), Unit::Percent),
                     mean.window,
-                    most.unwrap_or_default()
+                    self.share_of_the_target()
                 );
                 signs.push(Sign { part: "the host's CPUs".to_owned(), evidence, weight: Weight::Limit });
             }

@@ -60,7 +60,8 @@ fn a_busy_host_names_its_busiest_process() {
     let cell = soak(&[("host", "cpu_pct", |_| 98.0), ("server", "store.cpu_pct", |_| 80.0)]);
     let bottleneck = found(&cell, "lag.p95_s");
     assert_eq!(bottleneck.part.as_deref(), Some("the host's CPUs"));
-    assert!(bottleneck.evidence.contains("most of them by store (80% of one core)"), "{}", bottleneck.evidence);
+    let said = "of 2 cores, the target's processes took 80% of one, most of it store (80%)";
+    assert!(bottleneck.evidence.contains(said), "{}", bottleneck.evidence);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! publisher ──MQTT──▶ broker ──QoS 1, kept session──▶ listener ──durable batches──▶ store (SQLite or PostgreSQL) ──▶ api ──HTTP──▶ reader
+//!       └──▶ forward ──▶┘ └──QoS 0, bounded queue──▶ daemon                                                         └──▶ jobs
 //! ```
 //!
 //! scaler measures it in the quickstart and is calibrated against it: whatever a part does wrong on purpose it counts exactly and tells at
@@ -17,14 +18,18 @@ use crate::problem::Problems;
 
 pub mod api;
 pub mod broker;
+pub mod daemon;
 pub mod fault;
+pub mod forward;
 mod http;
 pub mod listener;
+pub mod login;
 mod metrics;
 pub mod proxy;
 mod reading;
 mod service;
 pub mod sink;
+pub mod spare;
 mod store;
 mod topic;
 mod wire;
@@ -40,6 +45,10 @@ pub enum ReferenceCommand {
     Api(api::ApiArgs),
     /// Passes a connection on over a path that is slow, stalls, is cut or refused
     Proxy(proxy::ProxyArgs),
+    /// Subscribes at QoS 0, takes its time over each message, and shows a heartbeat
+    Daemon(daemon::DaemonArgs),
+    /// Takes readings for the broker, keeps them while it is away, and forwards them in order
+    Forward(forward::ForwardArgs),
     /// Accepts and counts MQTT publishes, and does nothing else
     Sink(sink::SinkArgs),
 }
@@ -54,6 +63,8 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Listener(args) => listener::run(args),
         ReferenceCommand::Api(args) => api::run(args),
         ReferenceCommand::Proxy(args) => proxy::run(args),
+        ReferenceCommand::Daemon(args) => daemon::run(args),
+        ReferenceCommand::Forward(args) => forward::run(args),
         ReferenceCommand::Sink(args) => sink::run(&args),
     }
 }

@@ -11,4 +11,5 @@ mod native;
 mod plans;
 mod reference;
 mod results;
+mod truth;
 mod world;

@@ -1,6 +1,7 @@
 //! The reference target, as processes, against clients that are not ours: it is what scaler is calibrated against.
 
 mod api;
+mod around;
 mod broker;
 mod faults;
 mod hostile;
