@@ -108,7 +108,7 @@ fn dispatch(verb: Verb, colour: Colour) -> Outcome {
         Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
-        Verb::Launch(args) => launch::run(&args),
+        Verb::Launch(args) => launch::run(args),
     }
 }
 
