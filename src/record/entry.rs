@@ -184,6 +184,9 @@ pub enum Subject {
     Canary {
         /// Its polling period in milliseconds, the resolution of its lags.
         poll_ms: u64,
+        /// The time between two readings in milliseconds; 0 in records that do not know it.
+        #[serde(default)]
+        every_ms: u64,
     },
     /// A probe.
     Probe {

@@ -14,7 +14,10 @@ use crate::{
     judge,
     plan::checked::{CellPlan, Header, NamedPhase},
     problem::Problems,
-    record::entry::{Entry, EventKind, RunFinished, RunStarted},
+    record::{
+        cell::CellRecord,
+        entry::{CutShort, Entry, EventKind, RunFinished, RunStarted},
+    },
 };
 
 /// What is run.
@@ -63,8 +66,13 @@ pub fn run(
     };
     match interpreter.close(header, cell, &ending) {
         Ok(()) => Ok(ending),
-        Err(Halt::Journal(error)) => Err(error),
-        Err(halt) => Err(io::Error::other(format!("the run could not be closed: {halt:?}"))),
+        Err(halt) => {
+            interpreter.abandon();
+            Err(match halt {
+                Halt::Journal(error) => error,
+                halt => io::Error::other(format!("the run could not be closed: {halt:?}")),
+            })
+        }
     }
 }
 
@@ -91,6 +99,9 @@ impl Interpreter<'_> {
             self.cell(&name, &plan)?;
             let Some(record) = self.fold.record() else { return Ok(()) };
             let Some(finished) = record.cells.last() else { return Ok(()) };
+            if tripped(finished) {
+                return self.event(EventKind::Note, "ladder", "live-safety tripped, so that no further step is run");
+            }
             let verdict = judge::judge_cell(&record.started, finished);
             done.push((name.step, name.repeat, verdict.word));
         }
@@ -120,6 +131,7 @@ impl Interpreter<'_> {
             }
         }
         if self.standing.target_up {
+            self.standing.target_up = false;
             let stopped = self.ask(Call::StopTarget).map(|_| ());
             self.tolerate(stopped)?;
         }
@@ -135,6 +147,11 @@ impl Interpreter<'_> {
             self.give_up(Call::StopTarget);
         }
     }
+}
+
+/// Whether the live system suffered in the cell. What hurt once is not tried again, and never more of it.
+fn tripped(cell: &CellRecord) -> bool {
+    cell.finished.as_ref().is_some_and(|finished| matches!(finished.cut_short, Some(CutShort::LiveSafety(_))))
 }
 
 /// A plan that was checked can be filled for each of its steps; a step that a search adds may still be refused.
