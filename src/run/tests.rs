@@ -161,7 +161,9 @@ fn a_healthy_quickstart_passes_every_step_under_any_seed() {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || of_worker(worker))).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
     println!("{seeds} healthy runs of {} steps in virtual time, no false alarm", checked.header.steps.len());
 }

@@ -26,7 +26,8 @@ use crate::{
 
 /// Sums of the first readings of each lane, by points, lanes and seed: a thousand runs of one plan send the same values.
 type Sums = Arc<Vec<Vec<i64>>>;
-static SUMS: LazyLock<Mutex<HashMap<(u64, u64, u64), Sums>>> = LazyLock::new(Mutex::default);
+type Known = HashMap<(u64, u64, u64), Sums>;
+static SUMS: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 /// How many intervals the sums reach.
 const TICKS: u64 = 12;
