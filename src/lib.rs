@@ -2,6 +2,8 @@
 
 pub mod cli;
 pub mod ends;
+#[cfg(test)]
+mod fuzz;
 pub mod host;
 pub mod judge;
 pub mod load;

@@ -48,7 +48,7 @@ pub fn judge_cell(run: &RunStarted, cell: &CellRecord) -> CellVerdict {
         .collect();
     let ending = match &cell.finished {
         None => Ending::GoingOn,
-        Some(finished) => finished.cut_short.as_ref().map_or(Ending::Whole, Ending::CutShort),
+        Some(finished) => finished.cut_short.as_ref().map_or_else(|| whole(cell), Ending::CutShort),
     };
     let mut decision = decide(ending, &weighed);
     if decision.word == Word::Pass
@@ -78,6 +78,13 @@ fn idle_load(cell: &CellRecord) -> Option<String> {
         let idle = runs.peek().is_some() && runs.all(|run| run.offered.iter().all(|offered| *offered == 0));
         idle.then(|| format!("generator: load {load} wrote no reading"))
     })
+}
+
+/// A cell that nothing cut short has run all its phases.
+fn whole(cell: &CellRecord) -> Ending<'_> {
+    let phases = cell.started.subjects.iter().filter(|(_, what)| matches!(what, Subject::Phase { .. }));
+    let mut lacking = phases.filter(|(name, _)| !cell.windows.iter().any(|window| window.name == **name));
+    lacking.next().map_or(Ending::Whole, |(name, _)| Ending::Lacking(name))
 }
 
 /// What a gate leaves to say although it decided nothing.
@@ -263,7 +270,8 @@ mod tests {
     fn a_missed_caveat_and_a_demoted_gate_are_said_and_decide_nothing() {
         let caveat = CheckedGate { miss: Miss::Caveat, ..gate("lag", "lag.p95_s") };
         let demoted = CheckedGate { requires: Some("lag".into()), ..none_lost() };
-        let verdict = judge_cell(&run(), &with_gates(soak(|_| 200, |_| 7.0), vec![caveat, demoted]));
+        let bar = CheckedGate { name: "bar".into(), ..none_lost() };
+        let verdict = judge_cell(&run(), &with_gates(soak(|_| 200, |_| 7.0), vec![caveat, demoted, bar]));
         assert_eq!(verdict.word, Word::Pass);
         assert_eq!(verdict.caveats.len(), 2, "{:?}", verdict.caveats);
         assert!(verdict.caveats[1].ends_with("it requires `lag`, which is broken"), "{}", verdict.caveats[1]);

@@ -2,6 +2,8 @@
 //!
 //! A reading that was never seen counts as longer than any that was: it can make a percentile unmeasured, never shorter.
 
+use std::collections::BTreeSet;
+
 use super::{
     asked::Asked,
     measured::Measured,
@@ -41,8 +43,8 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     if n == 0 {
         return Measured::unmeasured("no canary reading was published in the window");
     }
-    if let Some(promised) = readings.promised(every_ms).filter(|promised| count_u64(n) < promised / 2.0) {
-        return Measured::unmeasured(format!("only {n} of {promised} canary readings have a fate: it fell silent"));
+    if let Err(why) = readings.suffice(every_ms) {
+        return Measured::unmeasured(why);
     }
     match asked.name {
         "n" => Measured::value(count_u64(n), Unit::Count, n, extent),
@@ -76,20 +78,36 @@ impl Readings {
         let scope = Scope::of(asked.cell, window)?;
         let readings = asked.cell.canaries.iter();
         let within = readings.filter(|reading| reading.canary == asked.subject && scope.holds(reading.published));
-        let fates: Vec<Option<f64>> =
-            within.map(|reading| reading.seen.map(|seen| (seen - reading.published).max(0.0))).collect();
+        let (mut fates, mut known) = (Vec::new(), BTreeSet::new());
+        for reading in within {
+            if !known.insert((reading.number, reading.published.to_bits())) {
+                return Err(format!("the record has the canary reading {} twice", reading.number));
+            }
+            if reading.seen.is_some_and(|seen| seen < reading.published) {
+                return Err(format!("the canary reading {} was seen before it was published", reading.number));
+            }
+            fates.push(reading.seen.map(|seen| seen - reading.published));
+        }
         let seen: Vec<f64> = fates.iter().flatten().copied().collect();
         let lost = (fates.len() - seen.len()) as u64;
         Ok(Self { scope, seen: sorted(&seen), lost })
     }
 
-    fn n(&self) -> u64 {
-        self.seen.len() as u64 + self.lost
+    /// Whether at least half of the readings are there that the period promises: a canary that fell silent has lost nothing. A canary
+    /// may run for a part of the cell only.
+    fn suffice(&self, every_ms: u64) -> Result<(), String> {
+        if every_ms == 0 || self.scope.is_cell {
+            return Ok(());
+        }
+        let promised = (self.scope.seconds() * 1e3 / count_u64(every_ms)).floor();
+        if count_u64(self.n()) < promised / 2.0 {
+            return Err(format!("only {} of {promised} canary readings were published in the window", self.n()));
+        }
+        Ok(())
     }
 
-    /// How many readings the period promises in the window; unknown for a whole cell, in which a canary need not run throughout.
-    fn promised(&self, every_ms: u64) -> Option<f64> {
-        (every_ms > 0 && !self.scope.is_cell).then(|| (self.scope.seconds() * 1e3 / count_u64(every_ms)).floor())
+    fn n(&self) -> u64 {
+        self.seen.len() as u64 + self.lost
     }
 
     fn durations<'a>(&self, at_rank: &'a dyn Fn(u64) -> Option<f64>) -> Durations<'a> {
@@ -151,7 +169,7 @@ mod tests {
         super::{
             measured::Exactness,
             metric::measure,
-            sample_cell::{canary, cell, cut_short, default_window, open_window, push, run, subject},
+            sample_cell::{canary, cell, cut_short, default_window, open_window, push, run},
         },
         *,
     };
@@ -183,14 +201,19 @@ mod tests {
     }
 
     #[test]
-    fn a_canary_that_fell_silent_measures_nothing() {
-        let mut cell = soak(|_| Some(0.1));
-        let half_a_second = Subject::Canary { poll_ms: 20, every_ms: 500 };
-        subject(&mut cell, "lag", half_a_second);
-        assert_eq!(asked(&cell, "lost").figure().unwrap().n, 60);
-        cell.canaries.truncate(29);
-        let why = "only 29 of 60 canary readings have a fate: it fell silent";
-        assert_eq!(["lost", "p95_s", "n"].map(|name| asked(&cell, name)), [(); 3].map(|()| Measured::unmeasured(why)));
+    fn a_canary_that_fell_silent_or_a_damaged_record_is_unmeasured() {
+        let mut silent = soak(|_| Some(0.2));
+        silent.started.subjects.insert("lag".into(), Subject::Canary { poll_ms: 20, every_ms: 500 });
+        assert!(asked(&silent, "lost").figure().is_some());
+        silent.canaries.truncate(29);
+        let mut twice = soak(|_| Some(0.2));
+        twice.canaries.push(twice.canaries[0].clone());
+        let back = soak(|number| Some(if number == 7 { -0.2 } else { 0.2 }));
+        for (why, cell) in [("silent", silent), ("twice", twice), ("back", back)] {
+            for name in ["n", "lost", "p95_s", "max_s", "growth_s"] {
+                assert_eq!(asked(&cell, name).figure(), None, "{why}: {name}");
+            }
+        }
     }
 
     fn asked(cell: &CellRecord, name: &str) -> Measured {

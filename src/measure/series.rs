@@ -60,6 +60,9 @@ impl Samples {
             let Some(span) = span else { continue };
             signs[span].push(sample.at);
             if let Some(value) = sample.values.get(series) {
+                if spans[span].last().is_some_and(|(before, _): &(f64, f64)| *before > sample.at) {
+                    return Err(format!("the samples go back in time at {:.3} s", sample.at));
+                }
                 spans[span].push((sample.at, *value));
             } else {
                 gaps.0 += 1;

@@ -14,6 +14,7 @@ use std::{
 use indexmap::IndexMap;
 
 use super::{
+    bounds::{EXTENDS_CHAIN, PLAN_BYTES},
     connection::Connection,
     load::Load,
     phase::Phase,
@@ -60,7 +61,19 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn tree(&mut self, path: &str, text: String) -> Node {
+        let (bytes, plans) = (text.len(), self.chain.len());
+        // What is too much is not even parsed.
+        let is_too_much = bytes > PLAN_BYTES || plans > EXTENDS_CHAIN;
+        let text = if is_too_much { String::new() } else { text };
         let source = Arc::new(Source { name: path.to_owned(), text });
+        if is_too_much {
+            let title = if bytes > PLAN_BYTES {
+                format!("`{path}` has {bytes} bytes; a plan has at most {PLAN_BYTES}")
+            } else {
+                format!("more than {EXTENDS_CHAIN} plans extend each other")
+            };
+            self.problems.push(Problem::error(title));
+        }
         let tree = Node::parse(&source, &mut self.problems);
         self.format(&tree);
         let Some(named) = tree.get("extends") else { return tree };
@@ -248,6 +261,17 @@ mod tests {
             extended(&[("p", plan), ("b", base)]).unwrap()["gate"],
             json!([{ "metric": "m", "window": "soak", "at_most": "2s" }, { "metric": "m", "below": "3s" }])
         );
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        let large = extended(&[("a", "extends = 'b'"), ("b", &"#".repeat(PLAN_BYTES + 1))]);
+        assert_eq!(large, Err(vec!["`b` has 1048577 bytes; a plan has at most 1048576".to_owned()]));
+        let texts: Vec<(String, String)> =
+            (0..20).map(|n| (format!("p{n}"), format!("extends = 'p{}'", n + 1))).collect();
+        let chain: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(extended(&chain), Err(vec!["more than 16 plans extend each other".to_owned()]));
+        assert!(extended(&[("a", &format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000)))]).is_err());
     }
 
     #[test]

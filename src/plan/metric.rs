@@ -158,8 +158,8 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "changed" Count Lower false "rows whose value is not the one that was acknowledged";
         "in_doubt" Count Lower false "readings written and never acknowledged";
         "stored_ratio" Ratio Higher false "1 less missing over acknowledged";
-        "stored_per_s" PerSecond Higher false "rows per payload second";
-        "stored_per_s_per_cpu" PerSecond Higher false "rows per payload second over the CPUs of the host";
+        "stored_per_s" PerSecond Higher false "rows per second between the load's first and last payload second";
+        "stored_per_s_per_cpu" PerSecond Higher false "the same over the CPUs of the host";
     }
     Ran {
         "seconds" Seconds Lower false "from the start to the end of the command or statement";

@@ -2,6 +2,7 @@
 
 pub mod blueprint;
 mod bound_fit;
+pub mod bounds;
 mod check;
 pub mod checked;
 pub mod connection;

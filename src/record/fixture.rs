@@ -170,6 +170,8 @@ fn cell(number: usize, points: u64) -> Vec<Entry> {
         acked: per_s * 20,
         stored: per_s * 20,
         seconds: 20,
+        whole_seconds: 18,
+        stored_in_whole: per_s * 18,
         identified: true,
         ..Custody::default()
     }));

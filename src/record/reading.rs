@@ -268,6 +268,12 @@ pub struct Custody {
     pub changed: u64,
     /// Payload seconds compared.
     pub seconds: u64,
+    /// Seconds between the load's first and last payload second, which it filled only in part.
+    #[serde(default)]
+    pub whole_seconds: u64,
+    /// Rows of those seconds.
+    #[serde(default)]
+    pub stored_in_whole: u64,
     /// Payload seconds that do not agree.
     pub disagreeing: Vec<SecondOutcome>,
     /// The first missing readings.
