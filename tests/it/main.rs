@@ -1,5 +1,6 @@
 //! The one integration-test binary: one module for each area. The real program, real files, real processes.
 
+mod around;
 mod bad_plans;
 mod cli;
 mod end_to_end;

@@ -1,4 +1,4 @@
-//! What `plan diff` says of pairs of plans, and that it says nothing of two that mean the same.
+//! Two plans that differ in one thing, and what is said of it.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
