@@ -8,4 +8,5 @@ mod load;
 mod plans;
 mod reference;
 mod results;
+mod taplo;
 mod world;
