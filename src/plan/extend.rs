@@ -208,17 +208,13 @@ fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> 
     let mut behind = None;
     for node in plan {
         path.push("*".to_owned());
-        let place = match base.iter().position(|old| key(old) == key(&node)) {
-            Some(place) => {
-                base[place] = merge(base[place].clone(), node, path);
-                place
-            }
-            None => {
-                let place = behind.map_or(base.len(), |place: usize| place + 1);
-                base.insert(place, node);
-                place
-            }
-        };
+        let known = base.iter().position(|old| key(old) == key(&node));
+        let place = known.unwrap_or_else(|| behind.map_or(base.len(), |place: usize| place + 1));
+        if known.is_some() {
+            base[place] = merge(base[place].clone(), node, path);
+        } else {
+            base.insert(place, node);
+        }
         behind = Some(place);
         path.pop();
     }

@@ -3,6 +3,7 @@
 mod bad_plans;
 mod cli;
 mod end_to_end;
+mod ending;
 mod house;
 mod load;
 mod plans;
