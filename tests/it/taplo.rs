@@ -20,11 +20,11 @@ fn taplo(arguments: &[&str]) -> Output {
     command.output().unwrap_or_else(|error| panic!("{} cannot be run: {error}", program.display()))
 }
 
-/// The plans of a folder, and how many begin with the line that names their schema.
+/// The plans of a folder.
 fn plans(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(Path::new(ROOT).join(folder)).expect("a folder");
     let names = entries.map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()));
-    names.filter(|name| name.ends_with(".toml")).collect()
+    names.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "toml")).collect()
 }
 
 #[test]
