@@ -9,9 +9,12 @@ use super::{
     scope::Scope,
     stats::{count_u64, median, sorted},
 };
-use crate::plan::{
-    checked::{Part, Window},
-    gate::Unit,
+use crate::{
+    plan::{
+        checked::{Part, Window},
+        gate::Unit,
+    },
+    record::entry::CutShort,
 };
 
 /// A third of a window needs this many readings; the median of fewer shows no trend.
@@ -25,8 +28,11 @@ struct Readings {
     lost: u64,
 }
 
-/// A metric of a canary that asks the store every `poll_ms`.
-pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
+/// A metric of a canary that publishes every `every_ms` and asks the store every `poll_ms`.
+///
+/// A reading that the broker never took has no fate, so a canary that fell silent would leave only the good ones: with fewer than half of
+/// the readings that its period promises, nothing is measured.
+pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     let readings = match Readings::of(asked, asked.window) {
         Ok(readings) => readings,
         Err(why) => return Measured::unmeasured(why),
@@ -35,8 +41,15 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
     if n == 0 {
         return Measured::unmeasured("no canary reading was published in the window");
     }
+    if let Some(promised) = readings.promised(every_ms).filter(|promised| count_u64(n) < promised / 2.0) {
+        return Measured::unmeasured(format!("only {n} of {promised} canary readings have a fate: it fell silent"));
+    }
     match asked.name {
         "n" => Measured::value(count_u64(n), Unit::Count, n, extent),
+        "lost" if readings.lost > 0 && was_stopped(asked) => Measured::unmeasured(format!(
+            "{} canary readings had not been seen when the cell was cut short: late or lost, nobody knows",
+            readings.lost
+        )),
         "lost" => Measured::value(count_u64(readings.lost), Unit::Count, n, extent),
         "first_third_median_s" => third(asked, Part::FirstThird),
         "last_third_median_s" => third(asked, Part::LastThird),
@@ -50,6 +63,12 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
             None => asked.unknown(),
         },
     }
+}
+
+/// Whether the cell ended for a reason that is not the system's, before its canaries had the time that they were promised.
+fn was_stopped(asked: &Asked) -> bool {
+    let cut_short = asked.cell.finished.as_ref().and_then(|finished| finished.cut_short.as_ref());
+    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::Interrupted))
 }
 
 impl Readings {
@@ -66,6 +85,11 @@ impl Readings {
 
     fn n(&self) -> u64 {
         self.seen.len() as u64 + self.lost
+    }
+
+    /// How many readings the period promises in the window; unknown for a whole cell, in which a canary need not run throughout.
+    fn promised(&self, every_ms: u64) -> Option<f64> {
+        (every_ms > 0 && !self.scope.is_cell).then(|| (self.scope.seconds() * 1e3 / count_u64(every_ms)).floor())
     }
 
     fn durations<'a>(&self, at_rank: &'a dyn Fn(u64) -> Option<f64>) -> Durations<'a> {
@@ -127,11 +151,14 @@ mod tests {
         super::{
             measured::Exactness,
             metric::measure,
-            sample_cell::{canary, cell, default_window, open_window, push, run},
+            sample_cell::{canary, cell, cut_short, default_window, open_window, push, run, subject},
         },
         *,
     };
-    use crate::record::{cell::CellRecord, entry::Entry};
+    use crate::record::{
+        cell::CellRecord,
+        entry::{Entry, Subject},
+    };
 
     /// A soak of 30 s with a canary every half second; `lag` says how long each took.
     fn soak(lag: impl Fn(u64) -> Option<f64>) -> CellRecord {
@@ -142,6 +169,28 @@ mod tests {
             push(&mut cell, Entry::Canary(canary(number, published, lag(number))));
         }
         cell
+    }
+
+    #[test]
+    fn a_cell_that_was_stopped_calls_no_reading_lost() {
+        let mut cell = soak(|number| (number < 60).then_some(0.1));
+        assert_eq!(asked(&cell, "lost").figure().unwrap().value(), 1.0);
+        cut_short(&mut cell, CutShort::LiveSafety("latency".into()));
+        assert_eq!(asked(&cell, "lost").figure(), None);
+        let mut whole = soak(|_| Some(0.1));
+        cut_short(&mut whole, CutShort::Interrupted);
+        assert_eq!(asked(&whole, "lost").figure().unwrap().value(), 0.0);
+    }
+
+    #[test]
+    fn a_canary_that_fell_silent_measures_nothing() {
+        let mut cell = soak(|_| Some(0.1));
+        let half_a_second = Subject::Canary { poll_ms: 20, every_ms: 500 };
+        subject(&mut cell, "lag", half_a_second);
+        assert_eq!(asked(&cell, "lost").figure().unwrap().n, 60);
+        cell.canaries.truncate(29);
+        let why = "only 29 of 60 canary readings have a fate: it fell silent";
+        assert_eq!(["lost", "p95_s", "n"].map(|name| asked(&cell, name)), [(); 3].map(|()| Measured::unmeasured(why)));
     }
 
     fn asked(cell: &CellRecord, name: &str) -> Measured {

@@ -149,7 +149,7 @@ fn spec(kind: SubjectKind, name: &str) -> Option<&'static MetricSpec> {
 fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
     match (kind, subject) {
         (_, Subject::MqttPublish { nominal_per_s, .. }) => pace::measure(asked, *nominal_per_s),
-        (_, Subject::Canary { poll_ms }) => lag::measure(asked, *poll_ms),
+        (_, Subject::Canary { poll_ms, every_ms }) => lag::measure(asked, *poll_ms, *every_ms),
         (SubjectKind::Probe, _) => probes::measure(asked),
         (SubjectKind::Publish, _) => phases::publish(asked),
         (SubjectKind::Workflow, _) => phases::workflow(asked),

@@ -208,13 +208,14 @@ fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> 
     let mut behind = None;
     for node in plan {
         path.push("*".to_owned());
-        let known = base.iter().position(|old| key(old) == key(&node));
-        let place = known.unwrap_or_else(|| behind.map_or(base.len(), |place: usize| place + 1));
-        if known.is_some() {
+        let place = if let Some(place) = base.iter().position(|old| key(old) == key(&node)) {
             base[place] = merge(base[place].clone(), node, path);
+            place
         } else {
+            let place = behind.map_or(base.len(), |place: usize| place + 1);
             base.insert(place, node);
-        }
+            place
+        };
         behind = Some(place);
         path.pop();
     }

@@ -56,7 +56,9 @@ fn load_subject(plan: &CellPlan, load: &Load) -> Subject {
 
 fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
     let names = match &watch.watch {
-        Watch::Canary(canary) => return Subject::Canary { poll_ms: millis(canary.poll.0) },
+        Watch::Canary(canary) => {
+            return Subject::Canary { poll_ms: millis(canary.poll.0), every_ms: millis(watch.every.0) };
+        }
         Watch::Process(process) => process_series(plan, &process.services),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
         Watch::Sql(sql) => sql.series.clone(),

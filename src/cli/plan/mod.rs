@@ -3,6 +3,7 @@
 mod check;
 mod diff;
 mod init;
+mod limits;
 mod new;
 mod run;
 mod schema;
