@@ -11,5 +11,6 @@ mod native;
 mod plans;
 mod reference;
 mod results;
+mod taplo;
 mod truth;
 mod world;
