@@ -4,6 +4,8 @@
 //! publishes that waited for their PUBACK, the generator's own threads, time spent waiting for I/O, counters of drops, and the
 //! first timed read that missed its budget. A sign at its limit outweighs one that only grew, and two that agree outweigh one.
 
+use std::fmt::Write;
+
 use super::verdict::{Bottleneck, Confidence, GateOutcome, Standing};
 use crate::{
     measure::{
@@ -157,18 +159,6 @@ impl Look<'_> {
         all.filter_map(|(full, service)| Some((service.to_owned(), self.figure(&format!("{full}.mean"))?))).collect()
     }
 
-    /// What the target's processes took of the host's CPUs: a host that others keep busy must not look like a target at its limit.
-    fn share_of_the_target(&self) -> String {
-        let all = self.process_cpu();
-        let sum: f64 = all.iter().map(|(_, cpu)| cpu.value()).sum();
-        let Some((busiest, most)) = all.into_iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value())) else {
-            return String::new();
-        };
-        let (sum, most) = (in_words(sum, Unit::Percent), in_words(most.value(), Unit::Percent));
-        let cpus = self.run.host.cpus;
-        format!("; of {cpus} cores, the target's processes took {sum} of one, most of it {busiest} ({most})")
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
     fn cpus(&self) -> f64 {
         self.run.host.cpus as f64
@@ -180,13 +170,7 @@ impl Look<'_> {
         for (full, name) in self.series() {
             let Some(mean) = self.figure(&format!("{full}.mean")) else { continue };
             if name == "cpu_pct" && mean.value() >= FULL_CORE_PCT {
-                let evidence = format!(
-                    "the host's CPUs were {} busy over {}{}",
-                    in_words(mean.value(), Unit::Percent),
-                    mean.window,
-                    self.share_of_the_target()
-                );
-                signs.push(Sign { part: "the host's CPUs".to_owned(), evidence, weight: Weight::Limit });
+                signs.push(self.busy_host(&mean));
             }
             if name == "io_pressure_pct" && mean.value() >= IO_PRESSURE_PCT {
                 let share = in_words(mean.value(), Unit::Percent);
@@ -195,6 +179,31 @@ impl Look<'_> {
             }
         }
         signs
+    }
+
+    /// The host's CPUs at their limit. It is only a weak sign when others than the experiment kept them busy.
+    fn busy_host(&self, busy: &Figure) -> Sign {
+        let (number, words) = (self.run.host.cpus, |pct| in_words(pct, Unit::Percent));
+        let mut evidence = format!("the host's {number} CPUs were {} busy over {}", words(busy.value()), busy.window);
+        let mut weight = Weight::Limit;
+        let target = self.process_cpu();
+        if let Some((service, most)) = target.iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value())) {
+            let own = target.iter().map(|(_, cpu)| cpu.value()).sum::<f64>();
+            let generator = self.cell.started.subjects.keys();
+            let generator: f64 = generator.filter_map(|load| self.value(&format!("{load}.generator_cpu_pct"))).sum();
+            let _ = write!(
+                evidence,
+                ": of one core, the target used {} (its busiest part, {service}, {}) and the generator {}",
+                words(own),
+                words(most.value()),
+                words(generator)
+            );
+            if own + generator < busy.value() * self.cpus() / 2.0 {
+                evidence.push_str("; most of it was work of others on this host");
+                weight = Weight::Sign;
+            }
+        }
+        Sign { part: "the host's CPUs".to_owned(), evidence, weight }
     }
 
     /// Loads whose publishes all waited for their PUBACK, and a generator that was short although they did not.

@@ -233,7 +233,7 @@ fn no_value(name: &str, value: Option<&str>) -> Result<(), String> {
     value.map_or(Ok(()), |_| Err(format!("`{name}` takes no value")))
 }
 
-fn count(name: &str, value: Option<&str>) -> Result<NonZeroU64, String> {
+pub(super) fn count(name: &str, value: Option<&str>) -> Result<NonZeroU64, String> {
     value
         .and_then(|value| value.parse().ok())
         .ok_or_else(|| format!("`{name}` needs a whole number above 0, as in `{name}=1000`"))
@@ -246,7 +246,7 @@ fn pair<'a>(name: &str, value: Option<&'a str>, example: &str) -> Result<(&'a st
         .ok_or_else(|| format!("`{name}` needs two values, as in `{name}={example}`"))
 }
 
-fn duration(name: &str, value: Option<&str>) -> Result<Duration, String> {
+pub(super) fn duration(name: &str, value: Option<&str>) -> Result<Duration, String> {
     let parsed = value.and_then(|value| {
         let digits = value.find(|character: char| !character.is_ascii_digit())?;
         let number: u64 = value[..digits].parse().ok()?;

@@ -151,6 +151,16 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuzz::{damaged, for_a_while};
+
+    #[test]
+    fn any_query_is_read() {
+        let text = "points=1000&from=1700000000&to=%2B1&topic=fbf%2Fscale%2F%ff&&a=b=c&points=-1";
+        for_a_while("queries", |chance| {
+            let ask = Ask::new("/history", &damaged(text, chance));
+            assert!(ask.get("no such key at all").is_none());
+        });
+    }
 
     #[test]
     fn queries_are_unescaped() {

@@ -6,7 +6,7 @@ mod broker;
 mod faults;
 mod hostile;
 mod listener;
-mod postgres;
+pub(crate) mod postgres;
 mod services;
 mod sessions;
 mod sink;

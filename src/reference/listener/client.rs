@@ -196,8 +196,12 @@ impl Client {
     fn connected(&mut self, frame: Frame<'_>) -> Result<(), Ended> {
         match frame.body() {
             // The session is there, and with it the subscription: subscribing again would bring every retained message again.
-            [1, 0] => self.counts.subscribed(),
+            [1, 0] => {
+                self.counts.session(true);
+                self.counts.subscribed();
+            }
             [0, 0] => {
+                self.counts.session(false);
                 let filters =
                     self.args.subscribe.iter().map(|filter| SubscribeFilter::new(filter.clone(), QoS::AtLeastOnce));
                 let mut subscribe = Subscribe::new_many(filters);

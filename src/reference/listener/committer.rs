@@ -79,7 +79,7 @@ pub(super) fn run(
                 }
             }
         };
-        counts.committed(written, job.acknowledged_early);
+        counts.committed(job.batch.len(), written, job.acknowledged_early);
         for fault in faults {
             end(fault, counts);
         }

@@ -20,11 +20,14 @@ pub(super) struct Counts {
     acknowledged: AtomicU64,
     acknowledged_uncommitted: AtomicU64,
     unparsable: AtomicU64,
+    committed: AtomicU64,
     rows: AtomicU64,
     duplicates: AtomicU64,
     conflicts: AtomicU64,
     batches: AtomicU64,
     connects: AtomicU64,
+    sessions_new: AtomicU64,
+    sessions_resumed: AtomicU64,
     store_failures: AtomicU64,
     dropped: AtomicU64,
     duplicated: AtomicU64,
@@ -49,11 +52,15 @@ pub(super) struct Truth {
     acknowledged: u64,
     acknowledged_uncommitted: u64,
     unparsable: u64,
+    committed: u64,
+    uncommitted: u64,
     rows: u64,
     duplicates: u64,
     conflicts: u64,
     batches: u64,
     connects: u64,
+    sessions_new: u64,
+    sessions_resumed: u64,
     store_failures: u64,
     dropped: u64,
     duplicated: u64,
@@ -89,8 +96,14 @@ impl Counts {
         add(&self.acknowledged_uncommitted, 1);
     }
 
-    /// A batch was committed, of which so many messages had been acknowledged before.
-    pub(super) fn committed(&self, written: Written, early: u64) {
+    /// The broker took us, with the session that it had kept or with a new one.
+    pub(super) fn session(&self, resumed: bool) {
+        add(if resumed { &self.sessions_resumed } else { &self.sessions_new }, 1);
+    }
+
+    /// A batch of so many messages was committed, of which so many had been acknowledged before.
+    pub(super) fn committed(&self, messages: usize, written: Written, early: u64) {
+        add(&self.committed, messages as u64);
         add(&self.rows, written.rows);
         add(&self.duplicates, written.duplicates);
         add(&self.conflicts, written.conflicts);
@@ -191,17 +204,24 @@ impl Counts {
 
     /// The truth.
     pub(super) fn truth(&self) -> Truth {
+        let committed = get(&self.committed);
+        let received = get(&self.received);
+        let unparsable = get(&self.unparsable);
         Truth {
-            received: get(&self.received),
+            received,
             redelivered: get(&self.redelivered),
             acknowledged: get(&self.acknowledged),
             acknowledged_uncommitted: get(&self.acknowledged_uncommitted),
-            unparsable: get(&self.unparsable),
+            unparsable,
+            committed,
+            uncommitted: received.saturating_sub(unparsable + committed),
             rows: get(&self.rows),
             duplicates: get(&self.duplicates),
             conflicts: get(&self.conflicts),
             batches: get(&self.batches),
             connects: get(&self.connects),
+            sessions_new: get(&self.sessions_new),
+            sessions_resumed: get(&self.sessions_resumed),
             store_failures: get(&self.store_failures),
             dropped: get(&self.dropped),
             duplicated: get(&self.duplicated),
