@@ -31,6 +31,7 @@ impl Bench {
     }
 
     /// The same with another results folder.
+    #[expect(clippy::unused_self, reason = "whoever runs a plan holds the turn")]
     pub(crate) fn command_in(&self, results: &Path, plan: &str, sets: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scaler"));
         command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["plan", "run", plan, "--json", "--results"]);
