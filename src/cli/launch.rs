@@ -1,22 +1,22 @@
-//! `scaler launch --parent PID -- COMMAND`: how scaler starts its children; see [`crate::target::launch`].
+//! `scaler launch --parent PID [--cpuset CPUS] -- COMMAND…`: what scaler calls itself with to start a child that cannot outlive it.
+//!
+//! It is no verb for people, so it stands beside the arguments that they give and not among them; every probe of a command goes through
+//! it, and building the whole tree of arguments would be on its clock.
+
+use std::ffi::OsString;
 
 use super::{Failure, Outcome};
-use crate::target::launch::{Launch, parse_cpus};
+use crate::target::launch::{Launch, VERB};
 
-#[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Do not start unless this process is still the parent.
-    #[arg(long, value_name = "PID")]
-    parent: u32,
-    /// The CPUs that the command may use, as in `0-1` or `2-5,7`.
-    #[arg(long, value_name = "CPUS", value_parser = |text: &str| parse_cpus(text).map(|_| text.to_owned()))]
-    cpuset: Option<String>,
-    /// The program and its arguments.
-    #[arg(last = true, required = true, num_args = 1..)]
-    command: Vec<String>,
+/// Whether these are the arguments of a child that is to be started.
+pub(super) fn is_meant(arguments: &[OsString]) -> bool {
+    arguments.get(1).is_some_and(|verb| verb == VERB)
 }
 
-pub(super) fn run(args: Args) -> Outcome {
-    let Args { parent, cpuset, command } = args;
-    Err(Failure::refused(Launch { parent, cpuset, command }.exec().to_string()))
+/// Becomes the command; returns only when that fails.
+pub(super) fn run(arguments: &[OsString]) -> Outcome {
+    let help = "scaler starts its children through this; to run a plan, see `scaler plan run --help`";
+    let launch = Launch::parse(&arguments[2..]).map_err(|why| Failure::arguments(why, help))?;
+    let error = launch.exec();
+    Err(Failure::refused(format!("the command was not started: {error}")))
 }

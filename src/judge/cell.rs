@@ -3,7 +3,7 @@
 use super::{
     bottleneck,
     gate::{self, demote},
-    order::{Ending, Weighed, decide},
+    order::{Decision, Ending, Weighed, decide},
     verdict::{CellVerdict, GateOutcome, Standing, Word},
 };
 use crate::{
@@ -50,7 +50,12 @@ pub fn judge_cell(run: &RunStarted, cell: &CellRecord) -> CellVerdict {
         None => Ending::GoingOn,
         Some(finished) => finished.cut_short.as_ref().map_or_else(|| whole(cell), Ending::CutShort),
     };
-    let decision = decide(ending, &weighed);
+    let mut decision = decide(ending, &weighed);
+    if decision.word == Word::Pass
+        && let Some(cause) = idle_load(cell)
+    {
+        decision = Decision { word: Word::Inconclusive, cause: Some(cause), decided_by: Vec::new() };
+    }
     let mut caveats: Vec<String> = gates.iter().filter_map(caveat_of).collect();
     caveats.extend(transitions(run, cell));
     caveats.extend(near_the_ceiling(run, cell));
@@ -63,6 +68,16 @@ pub fn judge_cell(run: &RunStarted, cell: &CellRecord) -> CellVerdict {
         caveats,
         bottleneck,
     }
+}
+
+/// A load that ran and wrote nothing: whatever held, held without it.
+fn idle_load(cell: &CellRecord) -> Option<String> {
+    cell.started.subjects.keys().find_map(|load| {
+        // A load's schedule is told when it stops, also when not one connection was ever made.
+        let mut runs = cell.schedules.iter().filter(|schedule| schedule.load == *load).peekable();
+        let idle = runs.peek().is_some() && runs.all(|run| run.offered.iter().all(|offered| *offered == 0));
+        idle.then(|| format!("generator: load {load} wrote no reading"))
+    })
 }
 
 /// A cell that nothing cut short has run all its phases.
@@ -145,7 +160,7 @@ fn near_the_ceiling(run: &RunStarted, cell: &CellRecord) -> Vec<String> {
 mod tests {
     use super::{super::gate::tests::gate, *};
     use crate::{
-        measure::sample_cell::{canary, cell, cut_short, finish, open_window, push, run, slice, subject},
+        measure::sample_cell::{canary, cell, cut_short, finish, open_window, push, run, schedule, slice, subject},
         plan::{checked::CheckedGate, gate::Comparison},
         record::entry::{CutShort, Entry},
     };
@@ -181,6 +196,17 @@ mod tests {
         let verdict = judge_cell(&run(), &cell);
         assert_eq!((verdict.word, verdict.cause, verdict.bottleneck), (Word::Pass, None, None));
         assert!(verdict.caveats.is_empty(), "{:?}", verdict.caveats);
+    }
+
+    #[test]
+    fn a_load_that_never_wrote_anything_passes_nothing() {
+        let mut cell = with_gates(soak(|_| 0, |_| 0.2), vec![none_lost()]);
+        push(&mut cell, Entry::Schedule(schedule()));
+        assert_eq!(judge_cell(&run(), &cell).word, Word::Pass);
+        cell.schedules[0].offered = vec![0, 0];
+        let verdict = judge_cell(&run(), &cell);
+        assert_eq!(verdict.word, Word::Inconclusive);
+        assert_eq!(verdict.cause.as_deref(), Some("generator: load readings wrote no reading"));
     }
 
     #[test]

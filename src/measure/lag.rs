@@ -11,9 +11,12 @@ use super::{
     scope::Scope,
     stats::{count_u64, median, sorted},
 };
-use crate::plan::{
-    checked::{Part, Window},
-    gate::Unit,
+use crate::{
+    plan::{
+        checked::{Part, Window},
+        gate::Unit,
+    },
+    record::entry::CutShort,
 };
 
 /// A third of a window needs this many readings; the median of fewer shows no trend.
@@ -28,6 +31,9 @@ struct Readings {
 }
 
 /// A metric of a canary that publishes every `every_ms` and asks the store every `poll_ms`.
+///
+/// A reading that the broker never took has no fate, so a canary that fell silent would leave only the good ones: with fewer than half of
+/// the readings that its period promises, nothing is measured.
 pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     let readings = match Readings::of(asked, asked.window) {
         Ok(readings) => readings,
@@ -42,6 +48,10 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     }
     match asked.name {
         "n" => Measured::value(count_u64(n), Unit::Count, n, extent),
+        "lost" if readings.lost > 0 && was_stopped(asked) => Measured::unmeasured(format!(
+            "{} canary readings had not been seen when the cell was cut short: late or lost, nobody knows",
+            readings.lost
+        )),
         "lost" => Measured::value(count_u64(readings.lost), Unit::Count, n, extent),
         "first_third_median_s" => third(asked, Part::FirstThird),
         "last_third_median_s" => third(asked, Part::LastThird),
@@ -55,6 +65,12 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
             None => asked.unknown(),
         },
     }
+}
+
+/// Whether the cell ended for a reason that is not the system's, before its canaries had the time that they were promised.
+fn was_stopped(asked: &Asked) -> bool {
+    let cut_short = asked.cell.finished.as_ref().and_then(|finished| finished.cut_short.as_ref());
+    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::Interrupted))
 }
 
 impl Readings {
@@ -153,7 +169,7 @@ mod tests {
         super::{
             measured::Exactness,
             metric::measure,
-            sample_cell::{canary, cell, default_window, open_window, push, run},
+            sample_cell::{canary, cell, cut_short, default_window, open_window, push, run},
         },
         *,
     };
@@ -171,6 +187,17 @@ mod tests {
             push(&mut cell, Entry::Canary(canary(number, published, lag(number))));
         }
         cell
+    }
+
+    #[test]
+    fn a_cell_that_was_stopped_calls_no_reading_lost() {
+        let mut cell = soak(|number| (number < 60).then_some(0.1));
+        assert_eq!(asked(&cell, "lost").figure().unwrap().value(), 1.0);
+        cut_short(&mut cell, CutShort::LiveSafety("latency".into()));
+        assert_eq!(asked(&cell, "lost").figure(), None);
+        let mut whole = soak(|_| Some(0.1));
+        cut_short(&mut whole, CutShort::Interrupted);
+        assert_eq!(asked(&whole, "lost").figure().unwrap().value(), 0.0);
     }
 
     #[test]

@@ -100,6 +100,10 @@ impl<'a> Pace<'a> {
                 let cpu: f64 = self.slices.iter().map(|slice| slice.cpu_s).sum();
                 self.value(100.0 * cpu / self.seconds, asked.unit, n)
             }
+            "stall_max_s" => {
+                let longest = self.slices.iter().map(|slice| slice.stall_s).fold(0.0, f64::max);
+                self.value(longest, asked.unit, n)
+            }
             name => self.latency(asked, name),
         }
     }
@@ -247,6 +251,13 @@ mod tests {
     fn a_generator_that_was_short_shows_in_the_ratio() {
         let cell = soak(|slice| slice.offered = 190);
         assert!((value(&cell, "offered_ratio") - 0.95).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_generator_that_was_stopped_and_caught_up_shows_in_its_longest_stall() {
+        let cell = soak(|slice| slice.stall_s = if slice.from < 15.0 { 0.002 } else { 3.0 });
+        assert_eq!(value(&cell, "offered_ratio"), 1.0);
+        assert_eq!(value(&cell, "stall_max_s"), 3.0);
     }
 
     #[test]

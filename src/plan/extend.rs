@@ -12,6 +12,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::{
     bounds::{EXTENDS_CHAIN, PLAN_BYTES},
@@ -95,6 +96,8 @@ impl Reader<'_> {
                 if let Data::Table(fields) = &mut base.data {
                     fields.shift_remove("extends");
                 }
+                let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+                from_folder(&mut base, folder, &mut Vec::new());
                 merge(base, tree, &mut Vec::new())
             }
             Err(error) => {
@@ -141,6 +144,27 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     normal
+}
+
+/// Files and folders that a plan names, relative to the file that names them.
+const PATHS: &[&str] = &["secrets_file", "commits/*", "connections/*/mqtt/ca_file", "connections/*/postgres/ca_file"];
+
+/// Rewrites the paths of a base plan, which are relative to its own folder, as seen from the plan that extends it.
+fn from_folder(node: &mut Node, folder: &Path, path: &mut Vec<String>) {
+    match &mut node.data {
+        Data::Table(fields) => {
+            for (key, field) in fields {
+                path.push(key.clone());
+                from_folder(&mut field.node, folder, path);
+                path.pop();
+            }
+        }
+        // A template says itself where its path begins.
+        Data::Leaf(Value::String(file)) if !file.starts_with("{{") && PATHS.iter().any(|own| matches(own, path)) => {
+            *file = normal(&folder.join(&*file)).display().to_string();
+        }
+        Data::Leaf(_) | Data::List(_) => {}
+    }
 }
 
 /// Where exactly one key may be given, by the place of the table.
@@ -249,6 +273,20 @@ mod tests {
                     { "name": "three" },
                     { "name": "two", "sql": { "connection": "c" } },
                 ],
+            })
+        );
+    }
+
+    #[test]
+    fn the_paths_of_a_base_are_relative_to_the_base() {
+        let base = "secrets_file = 'a.env'\ncommits = { app = '../app', abs = '/srv/x' }\n[connections.h.postgres]\nca_file = '{{ vars.ca }}'";
+        let plan = "extends = '../base/base.toml'\ncommits = { own = 'x' }";
+        assert_eq!(
+            extended(&[("plans/p.toml", plan), ("base/base.toml", base)]).unwrap(),
+            json!({
+                "secrets_file": "../base/a.env", "extends": "../base/base.toml",
+                "commits": { "app": "../app", "abs": "/srv/x", "own": "x" },
+                "connections": { "h": { "postgres": { "ca_file": "{{ vars.ca }}" } } },
             })
         );
     }

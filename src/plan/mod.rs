@@ -25,6 +25,7 @@ pub mod probe;
 pub mod quantity;
 pub mod query;
 mod read;
+mod repair;
 mod resolve;
 pub mod safety;
 pub mod schema;

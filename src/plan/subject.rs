@@ -148,7 +148,7 @@ fn series(watch: &CheckedWatch, target: &Target) -> Option<IndexMap<String, Unit
 
 fn process_series(watch: &ProcessWatch, target: &Target) -> IndexMap<String, Unit> {
     let all: Vec<&String> = match target {
-        Target::Processes(processes) => processes.services.keys().collect(),
+        Target::Processes(processes) => processes.lasting().collect(),
         Target::External(_) => Vec::new(),
     };
     let services = if watch.services.is_empty() { all } else { watch.services.iter().collect() };

@@ -120,6 +120,9 @@ impl List {
 
     fn service(&mut self, by: &str, service: &Service) {
         self.command(by, &service.command);
+        for file in service.files.keys() {
+            self.add(TouchKind::Path, by, format!("{file}, in its working folder"));
+        }
         for port in &service.ports {
             self.add(TouchKind::Port, by, port.to_string());
         }

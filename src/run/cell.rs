@@ -1,5 +1,7 @@
 //! One cell: its target, its watches, its phases in order, and whatever must be put right at its end.
 
+use std::time::Duration;
+
 use super::{
     interpreter::{Halt, Interpreter},
     ladder::Next,
@@ -15,6 +17,11 @@ use crate::{
     },
     record::entry::{CellFinished, CellStarted, CutShort, Entry, EventKind, WindowClosed, WindowOpened},
 };
+
+/// How long what was down may take to be ready again at the end of a cell.
+const READY_AGAIN: Duration = Duration::from_secs(30);
+/// The same for a user who asked twice to stop.
+const READY_IN_HASTE: Duration = Duration::from_secs(3);
 
 /// What a cell is called and counted as.
 pub(super) struct CellName {
@@ -66,7 +73,7 @@ impl Interpreter<'_> {
         self.record(Entry::CellFinished(CellFinished { at: self.now(), cell: name.number, cut_short }))?;
         self.sync()?;
         match outcome {
-            Err(halt @ (Halt::Interrupted | Halt::Refused(_) | Halt::Journal(_))) => Err(halt),
+            Err(halt @ (Halt::Interrupted | Halt::Refused(_) | Halt::Journal(_) | Halt::Defect(_))) => Err(halt),
             _ if self.interrupted() => Err(Halt::Interrupted),
             _ => Ok(()),
         }
@@ -101,17 +108,19 @@ impl Interpreter<'_> {
         Ok(true)
     }
 
-    /// Runs a phase inside its window; the loads' slices end at its edges.
+    /// Runs a phase inside its window; the loads' slices end at its edges. Both edges are cut, because making the journal durable between two
+    /// windows may take a while.
     pub(super) fn window(&mut self, plan: &CellPlan, phase: &NamedPhase) -> Result<(), Halt> {
+        self.cut_slices()?;
+        if self.interrupted() && !self.tidying {
+            return Err(Halt::Interrupted);
+        }
         let measured = matches!(&phase.phase, Phase::Hold(hold) if hold.measure);
         let kind = phase.phase.key().to_owned();
         self.record(Entry::WindowOpened(WindowOpened { at: self.now(), name: phase.name.clone(), kind, measured }))?;
         let outcome = self.phase(plan, phase);
-        if !self.standing.loads.is_empty() && !matches!(outcome, Err(Halt::Journal(_))) {
-            self.begin_tidying();
-            let cut = self.try_ask(Call::CutSlices);
-            self.end_tidying();
-            cut?.ok();
+        if !matches!(outcome, Err(Halt::Journal(_))) {
+            self.cut_slices()?;
         }
         self.record(Entry::WindowClosed(WindowClosed { at: self.now(), name: phase.name.clone() }))?;
         self.sync()?;
@@ -119,6 +128,18 @@ impl Interpreter<'_> {
             Err(Halt::PhaseFailed(reason)) => Err(Halt::PhaseFailed(format!("phase `{}`: {reason}", phase.name))),
             other => other,
         }
+    }
+
+    /// Ends the slices of the running loads here; an interruption meanwhile is remembered.
+    fn cut_slices(&mut self) -> Result<(), Halt> {
+        if self.standing.loads.is_empty() {
+            return Ok(());
+        }
+        let was_tidying = std::mem::replace(&mut self.tidying, true);
+        let cut = self.try_ask(Call::CutSlices);
+        self.tidying = was_tidying;
+        cut?.ok();
+        Ok(())
     }
 
     /// Starts a load, watch or canary by name.
@@ -161,7 +182,8 @@ impl Interpreter<'_> {
             }
         }
         for service in self.standing.down.clone() {
-            let back = self.bring_back(&service, std::time::Duration::from_secs(30)).map(|_| ());
+            let within = if self.hurried() { READY_IN_HASTE } else { READY_AGAIN };
+            let back = self.bring_back(&service, within).map(|_| ());
             self.tolerate(back)?;
         }
         self.end_tidying();
@@ -171,7 +193,7 @@ impl Interpreter<'_> {
     /// While putting things right, what does not work is journaled and the rest is still done; a lost journal is not tolerated.
     pub(super) fn tolerate(&mut self, outcome: Result<(), Halt>) -> Result<(), Halt> {
         match outcome {
-            Ok(()) | Err(Halt::Interrupted) => Ok(()),
+            Ok(()) | Err(Halt::Interrupted | Halt::Defect(_)) => Ok(()),
             Err(Halt::PhaseFailed(reason) | Halt::Refused(reason) | Halt::LiveSafety(reason)) => {
                 self.event(EventKind::Note, "scaler", format!("while putting things right: {reason}"))
             }
@@ -184,6 +206,6 @@ fn cut_short(halt: Option<&Halt>) -> Option<CutShort> {
     Some(match halt? {
         Halt::LiveSafety(cause) => CutShort::LiveSafety(cause.clone()),
         Halt::PhaseFailed(reason) | Halt::Refused(reason) => CutShort::PhaseFailed(reason.clone()),
-        Halt::Interrupted | Halt::Journal(_) => CutShort::Interrupted,
+        Halt::Interrupted | Halt::Journal(_) | Halt::Defect(_) => CutShort::Interrupted,
     })
 }

@@ -13,11 +13,14 @@ use indexmap::IndexMap;
 
 use super::{
     child::{Child, describe},
+    files,
     folder::RunFolder,
+    launch::VERB,
     launcher::Launcher,
     order::starting_order,
     ports,
     ready::{Waited, wait_until_ready},
+    user::User,
     watched::{Purpose, Watched},
 };
 use crate::{
@@ -46,6 +49,8 @@ struct Slot {
     service: Service,
     running: Option<Watched>,
     starts: u64,
+    /// Whether a step has ended well since the folder was emptied.
+    done: bool,
 }
 
 /// The target's processes. Whatever takes time happens under no lock; operations on the whole target are taken one at a time.
@@ -82,20 +87,24 @@ impl Services {
         let mut slots = self.slots();
         let mut old = std::mem::take(&mut *slots);
         for (name, service) in &processes.services {
-            let (running, starts) = old.shift_remove(name).map_or((None, 0), |slot| (slot.running, slot.starts));
-            slots.insert(name.clone(), Slot { service: service.clone(), running, starts });
+            let service = service.clone();
+            let slot = match old.shift_remove(name) {
+                Some(slot) => Slot { service, ..slot },
+                None => Slot { service, running: None, starts: 0, done: false },
+            };
+            slots.insert(name.clone(), slot);
         }
         slots.extend(old.into_iter().filter(|(_, slot)| slot.running.is_some()));
     }
 
-    /// The services as they are.
+    /// The services as they are, without the steps.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         let seen = |(name, slot): (&String, &Slot)| {
             let alive = slot.running.as_ref().filter(|running| running.child().ended().is_none());
             Seen { name: name.clone(), pid: alive.map(|running| running.child().pid()), starts: slot.starts }
         };
-        self.slots().iter().map(seen).collect()
+        self.slots().iter().filter(|(_, slot)| slot.service.ends_within.is_none()).map(seen).collect()
     }
 
     /// Starts what does not run, in order; `fresh` stops everything and empties the folder first.
@@ -108,11 +117,19 @@ impl Services {
         if fresh {
             self.stop_all();
             self.folder.empty().map_err(|error| Failure::Refused(format!("no fresh start: {error}")))?;
+            self.slots().values_mut().for_each(|slot| slot.done = false);
         }
         let plan: IndexMap<String, Service> =
             self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
-        for name in starting_order(&plan).map_err(Failure::Refused)? {
-            if self.running(&name).is_some_and(|running| running.child().ended().is_none()) {
+        let mut order = starting_order(&plan).map_err(Failure::Refused)?;
+        order.retain(|name| self.running(name).is_none_or(|running| running.child().ended().is_some()));
+        // All of them before the first: a target that cannot be started whole is not started at all.
+        for name in &order {
+            self.await_ports(name, &plan[name])?;
+        }
+        for name in order {
+            if let Some(within) = plan[&name].ends_within {
+                self.step(&name, &plan[&name], within.0, stops)?;
                 continue;
             }
             let (pid, took) = self.start_one(&name, &plan[&name], None, stops)?;
@@ -122,6 +139,19 @@ impl Services {
                 format!("process {pid}, ready after {:.3} s", took.as_secs_f64()),
             );
         }
+        Ok(())
+    }
+
+    /// Runs a step that has not been done in this folder.
+    fn step(&self, name: &str, service: &Service, within: Duration, stops: u64) -> Result<(), Failure> {
+        if self.slots().get(name).is_some_and(|slot| slot.done) {
+            return Ok(());
+        }
+        let took = self.run_step(name, service, within, stops)?;
+        if let Some(slot) = self.slots().get_mut(name) {
+            slot.done = true;
+        }
+        self.emit.event(EventKind::Started, name, format!("a step, done after {:.3} s", took.as_secs_f64()));
         Ok(())
     }
 
@@ -177,9 +207,7 @@ impl Services {
         stops: u64,
     ) -> Result<(u32, Duration), Failure> {
         let refused = |why: String| Failure::Refused(format!("{name} did not start: {why}"));
-        for port in &service.ports {
-            self.await_port(*port).map_err(&refused)?;
-        }
+        self.await_ports(name, service)?;
         let begun = Instant::now();
         let running = self.spawn(name, service).map_err(|error| refused(error.to_string()))?;
         if let Some(slot) = self.slots().get_mut(name) {
@@ -208,6 +236,11 @@ impl Services {
         }
     }
 
+    fn await_ports(&self, name: &str, service: &Service) -> Result<(), Failure> {
+        let free = service.ports.iter().try_for_each(|port| self.await_port(*port));
+        free.map_err(|why| Failure::Refused(format!("{name} did not start: {why}")))
+    }
+
     fn await_port(&self, port: u16) -> Result<(), String> {
         let deadline = Instant::now() + PORT_RELEASE;
         loop {
@@ -225,13 +258,17 @@ impl Services {
         self.slots().values().any(|slot| slot.starts > 0)
     }
 
-    fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+    pub(super) fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+        let folder = self.folder.service(name)?;
+        let user = User::asked_for(service.user.as_deref())?;
+        files::prepare(&folder, &service.files, user)?;
         let purpose = Purpose {
             name,
             command: &service.command,
             cpuset: service.cpuset.as_deref(),
+            user,
             env: &service.env,
-            folder: &self.folder.service(name)?,
+            folder: &folder,
             log: &self.folder.log(name)?,
         };
         Watched::spawn(&self.launcher, &purpose, self.emit.clone())
@@ -246,7 +283,7 @@ fn wait_until_launched(child: &Child, give_up: &dyn Fn() -> bool) -> Waited {
             return Waited::GivenUp;
         }
         let arguments = fs::read(format!("/proc/{}/cmdline", child.pid())).unwrap_or_default();
-        let launcher = arguments.split(|byte| *byte == 0).nth(1) == Some(b"launch");
+        let launcher = arguments.split(|byte| *byte == 0).nth(1) == Some(VERB.as_bytes());
         if !launcher && !arguments.is_empty() {
             return Waited::Ready;
         }

@@ -3,6 +3,7 @@
 mod check;
 mod diff;
 mod init;
+mod limits;
 mod new;
 mod run;
 mod schema;
@@ -24,7 +25,7 @@ pub(super) enum Verb {
     Diff(diff::Args),
     /// Make a plan from a template.
     New(new::Args),
-    /// Print the JSON schema of plans.
+    /// Print the JSON schema of plans, or of results.
     Schema(schema::Args),
     /// Write the secrets that a plan declares, with random values.
     Init(init::Args),

@@ -7,7 +7,7 @@ use crate::{
     plan::{
         nearest::{offer, quoted_as_at},
         phase::Phase,
-        target::{Processes, Ready, Target},
+        target::{Processes, Ready, Service, Target},
         tree::join,
         watch::Watch,
     },
@@ -21,6 +21,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             ports(scene, processes, problems);
             circles(scene, processes, problems);
             shared(scene, processes, problems);
+            watched_steps(scene, processes, problems);
         }
         Target::External(_) => external(scene, problems),
     }
@@ -50,7 +51,9 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
             let known = processes.services.keys().map(String::as_str);
             problems.push(offer(problem, other, known, |name| quoted_as_at(place.as_ref(), name)));
         }
+        problems.extend(files(scene, &at, service));
         if let Some(ready) = &service.ready {
+            problems.extend(lasting_only(scene, &format!("{at}/ready"), service));
             problems.extend(ready_sign(scene, &format!("{at}/ready"), ready));
         }
         if let Some(cpuset) = service.cpuset.as_ref().filter(|cpuset| !is_cpuset(cpuset)) {
@@ -60,6 +63,24 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
             problems.push(problem.help("write \"0\" or \"2-5,7\""));
         }
     }
+}
+
+/// A file stays inside its process's working folder.
+fn files(scene: &Scene<'_>, at: &str, service: &Service) -> Vec<Problem> {
+    let outside = |name: &&String| name.is_empty() || name.contains('/') || [".", ".."].contains(&name.as_str());
+    let problem = |name: &String| {
+        let place = scene.key(&join(&format!("{at}/files"), name));
+        Problem::error(format!("`{name}` cannot be the name of a file")).at(place, "a name without `/` is needed")
+    };
+    service.files.keys().filter(outside).map(problem).collect()
+}
+
+/// What makes no sense for a step, which is over before anything else happens.
+fn lasting_only(scene: &Scene<'_>, pointer: &str, service: &Service) -> Option<Problem> {
+    service.ends_within.as_ref().map(|_| {
+        let label = "the process has `ends_within`";
+        Problem::error("a step has ended before anything else happens").at(scene.key(pointer), label)
+    })
 }
 
 fn ready_sign(scene: &Scene<'_>, at: &str, ready: &Ready) -> Option<Problem> {
@@ -159,6 +180,11 @@ fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     for at in &scene.phases {
         let Phase::Fault(fault) = &at.phase else { continue };
         let pointer = format!("{}/fault", at.pointer);
+        if let Target::Processes(processes) = &scene.cell.target
+            && let Some(service) = processes.services.get(&fault.service)
+        {
+            problems.extend(lasting_only(scene, &format!("{pointer}/service"), service));
+        }
         let ways = usize::from(fault.kill.is_some()) + usize::from(fault.stop) + usize::from(fault.pause);
         if ways != 1 {
             let title = if ways == 0 { "a fault that does nothing" } else { "a fault in two ways" };
@@ -168,6 +194,17 @@ fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         if let Some(wait) = fault.after.as_ref().filter(|wait| wait.at_least > wait.at_most) {
             let label = format!("the shortest wait ({}) is longer than the longest ({})", wait.at_least, wait.at_most);
             problems.push(Problem::error("a wait without room").at(scene.place(&format!("{pointer}/after")), label));
+        }
+    }
+}
+
+/// A step has no usage to watch: it is over when the watches begin.
+fn watched_steps(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>) {
+    for (name, watch) in &scene.cell.watches {
+        let Watch::Process(watch) = &watch.watch else { continue };
+        for (index, service) in watch.services.iter().enumerate() {
+            let pointer = format!("{}/process/services/{index}", join("/watches", name));
+            problems.extend(processes.services.get(service).and_then(|service| lasting_only(scene, &pointer, service)));
         }
     }
 }
