@@ -31,7 +31,6 @@ back what was taken down. SIGTERM and a closed terminal do the same, unless scal
 
 Running a plan runs the commands that it names. A plan outside of the present folder is asked about first; without a terminal it is refused
 unless --trust is given. On a terminal, a plan that takes long or takes processes down is asked about as well, unless --yes is given.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line, and none excludes another")]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
