@@ -177,18 +177,15 @@ impl BothBooks<'_> {
         rows_of: &mut dyn FnMut(i64) -> Result<Vec<Row>, String>,
     ) -> Option<SecondOutcome> {
         let rows = rows_of(self.second).ok();
-        let count = rows.as_ref().map(|rows| rows.len() as u64);
-        match rows.and_then(|rows| identify(&self.ledgered(), &expected(self.second), rows)) {
-            Some(found) => {
-                // A store that is not at rest moves between two questions: what counts are the rows that were looked at.
-                self.rows = count.unwrap_or(self.rows);
-                self.identified(custody, found, name_at_most)
-            }
-            None => {
-                custody.identified = false;
-                Some(self.bounds())
-            }
-        }
+        let count = rows.as_ref().map_or(self.rows, |rows| rows.len() as u64);
+        let found = rows.and_then(|rows| identify(&self.ledgered(), &expected(self.second), rows));
+        let Some(found) = found else {
+            custody.identified = false;
+            return Some(self.bounds());
+        };
+        // A store that is not at rest moves between two questions: what counts are the rows that were looked at.
+        self.rows = count;
+        self.identified(custody, found, name_at_most)
     }
 
     /// The outcome when all rows are known; none when they agree after all. Names go to the custody, up to a limit.
