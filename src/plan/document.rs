@@ -9,6 +9,7 @@ use super::{
     connection::ConnectionTable,
     fleet::{Fleet, Message},
     gate::Gate,
+    isolation::Isolation,
     ladder::Ladder,
     load::LoadTable,
     phase::PhaseTable,
@@ -56,6 +57,9 @@ pub struct Plan {
     /// Systems whose commit is recorded in the result: name to a folder with a git checkout, relative to this file.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub commits: IndexMap<String, String>,
+    /// What a `compose` target may never touch; a plan with one needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// When the experiment must give way to a live system or to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_safety: Option<LiveSafety>,

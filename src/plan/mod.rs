@@ -5,6 +5,7 @@ pub mod connection;
 pub mod document;
 pub mod fleet;
 pub mod gate;
+pub mod isolation;
 pub mod ladder;
 pub mod load;
 pub mod metric;
