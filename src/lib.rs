@@ -5,3 +5,4 @@ pub mod plan;
 pub mod problem;
 pub mod record;
 pub mod run;
+pub mod target;

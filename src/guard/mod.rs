@@ -5,6 +5,8 @@ mod mounts;
 mod names;
 mod ports;
 mod powers;
+#[cfg(test)]
+mod property;
 mod raw;
 mod service;
 
@@ -27,6 +29,8 @@ pub struct Facts {
     pub project: String,
     /// Folder names that Compose would make a project of: the checkout's and the first Compose file's.
     pub folder_names: Vec<String>,
+    /// Services that the plan caps.
+    pub capped: Vec<String>,
     /// The checkout: nothing outside it may be written.
     pub checkout: String,
     /// The env file in use.
@@ -73,6 +77,8 @@ pub enum Rule {
     LoosePort,
     /// An env file is live.
     LiveEnvFile,
+    /// The plan caps a service that is not there.
+    UnknownService,
     /// The plan allows what is not there.
     UnusedAllowance,
     /// A hazard that the plan does not allow.
@@ -90,6 +96,7 @@ impl Rule {
             Self::OpenPort => "open_port",
             Self::LoosePort => "loose_port",
             Self::LiveEnvFile => "live_env_file",
+            Self::UnknownService => "unknown_service",
             Self::UnusedAllowance => "unused_allowance",
             Self::Hazard(hazard) => hazard.name(),
         }
@@ -169,6 +176,7 @@ pub fn check(config: &Value, isolation: &Isolation, facts: &Facts) -> Result<Gua
     names::project(config, isolation, facts, &mut findings);
     names::files(facts, &mut findings);
     names::top_level(config, &mut findings);
+    names::capped(config, facts, &mut findings);
     for (name, service) in entries(config, "services") {
         service::check(name, service, isolation, facts, &mut findings);
     }

@@ -87,9 +87,10 @@ pub(super) fn host_path(path: &str, access: Access, at: &str, facts: &Facts, fin
         findings.refuse(Rule::LiveEnvFile, at, what, "mount only what it needs");
     }
     if access == Access::Write && !within(real, &facts.checkout) {
-        let what = match real == path {
-            true => format!("{path} can be written and is outside the checkout"),
-            false => format!("{path} can be written and is {real}, outside the checkout"),
+        let what = if real == path {
+            format!("{path} can be written and is outside the checkout")
+        } else {
+            format!("{path} can be written and is {real}, outside the checkout")
         };
         findings.hazard(Hazard::BindMount, at, what, "mount it read-only, or use a volume");
     }

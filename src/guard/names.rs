@@ -35,7 +35,7 @@ fn project_of_folder(folder: &str) -> String {
 
 pub(super) fn project(config: &Value, isolation: &Isolation, facts: &Facts, findings: &mut Findings) {
     let project = facts.project.as_str();
-    findings.guarded.project = project.to_owned();
+    project.clone_into(&mut findings.guarded.project);
     let remedy = "give target.compose.project a name of its own";
     if isolation.projects_refused.iter().any(|live| project_of_folder(live) == project) {
         findings.refuse(Rule::LiveProject, "project", format!("`{project}` is a live project"), remedy);
@@ -99,6 +99,14 @@ fn drawn_in(drawn: &DrawnIn, facts: &Facts, findings: &mut Findings) {
     } else if means.iter().any(|file| !mounts::within(file, &facts.checkout)) {
         let what = format!("{} {verb} {path}, which is outside the checkout", drawn.file);
         findings.hazard(Hazard::OutsideFile, at, what, "copy it into the checkout");
+    }
+}
+
+/// Services that the plan caps must be there.
+pub(super) fn capped(config: &Value, facts: &Facts, findings: &mut Findings) {
+    for name in facts.capped.iter().filter(|name| config.pointer(&format!("/services/{name}")).is_none()) {
+        let what = format!("target.compose.caps names `{name}`, which is not a service of this target");
+        findings.refuse(Rule::UnknownService, "files", what, "name one of its services");
     }
 }
 

@@ -62,9 +62,10 @@ pub(super) fn check(name: &str, service: &Value, at: &str, isolation: &Isolation
             .map(ToString::to_string)
             .collect();
         if !live.is_empty() {
-            let what = match first == last {
-                true => format!("port {first} is live"),
-                false => format!("the ports {first}-{last} cover what is live: {}", live.join(", ")),
+            let what = if first == last {
+                format!("port {first} is live")
+            } else {
+                format!("the ports {first}-{last} cover what is live: {}", live.join(", "))
             };
             findings.refuse(Rule::LivePort, at, what, "publish it on a port that is free");
         }

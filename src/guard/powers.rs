@@ -40,7 +40,7 @@ fn namespaces(service: &Value, at: &str, findings: &mut Findings) {
     for (key, what) in [
         ("pid", "processes"),
         ("ipc", "shared memory"),
-        ("uts", "host name"),
+        ("uts", "name"),
         ("userns_mode", "users"),
         ("cgroup", "cgroups"),
     ] {

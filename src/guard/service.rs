@@ -126,7 +126,7 @@ pub(super) fn check(name: &str, service: &Value, isolation: &Isolation, facts: &
     ports::check(name, service, &at, isolation, findings);
     mounts::check(service, &at, facts, findings);
     powers::check(service, &at, findings);
-    labels_and_logs(service, &at, findings);
+    labels(service, &at, findings);
     caps(name, service, &at, findings);
 }
 
@@ -165,15 +165,10 @@ fn owns_image(image: &str, project: &str, prefix: &str) -> bool {
         || image.strip_prefix(project).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', '/', ':']))
 }
 
-fn labels_and_logs(service: &Value, at: &str, findings: &mut Findings) {
+fn labels(service: &Value, at: &str, findings: &mut Findings) {
     for (label, _) in entries(service, "labels").filter(|(label, _)| label.starts_with("com.docker.compose.")) {
         let what = format!("the label `{label}` says whose the container is");
         findings.hazard(Hazard::ReservedLabel, at, what, "leave it to Compose");
-    }
-    let driver = service.pointer("/logging/driver").and_then(Value::as_str).unwrap_or_default();
-    if !matches!(driver, "" | "json-file" | "local" | "none") {
-        let what = format!("its log goes to `{driver}`, where nothing caps it");
-        findings.hazard(Hazard::LogDriver, at, what, "use json-file or local");
     }
 }
 

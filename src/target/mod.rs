@@ -1,0 +1,3 @@
+//! The system under test: how it is started, stopped and proven.
+
+pub mod compose;

@@ -1,0 +1,3 @@
+//! All integration tests, in one binary: real sockets, real processes, real files.
+
+mod guard;
