@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+mod render;
+
 /// A text that problems point into: a plan file, a template, or a `--set` argument.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
@@ -87,6 +89,12 @@ impl Problem {
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same problem with the text that would be right in place of the underlined one.
+    #[must_use]
+    pub fn replace_with(self, replacement: impl Into<String>) -> Self {
+        Self { replacement: Some(replacement.into()), ..self }
     }
 }
 

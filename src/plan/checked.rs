@@ -3,16 +3,22 @@
 //! [`Checked`] is the whole experiment. [`Checked::cell`] fills the plan for one step of the ladder; the interpreter
 //! runs a [`CellPlan`] and has nothing left to decide.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use serde_json::Value;
+
+use crate::problem::{Place, Problems};
 
 use super::{
     connection::Connection,
     document::{NotCovered, NotProven},
     fleet::{Fleet, Message},
     gate::{Comparison, Miss, Unit},
+    isolation::Isolation,
     ladder::Ladder,
     load::Load,
+    page::Page,
     phase::Phase,
     probe::Probe,
     quantity::Length,
@@ -24,6 +30,73 @@ use super::{
     workflow::Workflow,
 };
 
+/// A plan that was checked for every step of its ladder, and found without errors.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The parts that are the same in all cells.
+    pub header: Header,
+    /// The texts of the plans that this one extends, by path.
+    pub bases: IndexMap<String, String>,
+    /// What can be run, but will not say what one may hope.
+    pub warnings: Problems,
+    /// What each step costs, in the ladder's order.
+    pub estimates: Vec<StepEstimate>,
+    pub(super) page: Page,
+}
+
+impl Checked {
+    /// The plan for a step, also for one between those of the ladder (a search asks for such). Without a run, texts that use `run` and
+    /// `secrets` stay as they are.
+    ///
+    /// # Errors
+    /// When the plan cannot be filled for this step, such as for want of a secret's value.
+    pub fn cell(&self, step: Option<u64>, run: Option<&RunScope>) -> Result<CellPlan, Problems> {
+        self.page.cell(step, run)
+    }
+
+    /// The plan filled for the first step, as JSON: what was written, with `extends`, `--set` and templates applied, without defaults.
+    #[must_use]
+    pub fn effective(&self) -> &Value {
+        &self.page.effective
+    }
+
+    /// The file and line where the value at a JSON pointer into [`Checked::effective`] was written.
+    #[must_use]
+    pub fn origin(&self, pointer: &str) -> Option<(String, usize)> {
+        let place = self.place(pointer)?;
+        Some((place.source.name.clone(), place.line_and_column().0))
+    }
+
+    /// The place where the value at a JSON pointer into [`Checked::effective`] was written.
+    #[must_use]
+    pub fn place(&self, pointer: &str) -> Option<Place> {
+        self.page.first.at(pointer).map(|node| node.place.clone())
+    }
+}
+
+/// What is known when a cell begins: `{{ run.scaler }}`, `{{ run.folder }}`, `{{ run.id }}` and `{{ secrets.NAME }}`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunScope {
+    /// The path of this program.
+    pub scaler: String,
+    /// The working folder of the target.
+    pub folder: String,
+    /// The run's name.
+    pub id: String,
+    /// The values of the declared secrets.
+    pub secrets: IndexMap<String, String>,
+}
+
+/// Never shows a secret.
+impl fmt::Debug for RunScope {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let secrets: Vec<&String> = self.secrets.keys().collect();
+        let mut shown = out.debug_struct("RunScope");
+        shown.field("scaler", &self.scaler).field("folder", &self.folder).field("id", &self.id);
+        shown.field("secrets", &secrets).finish()
+    }
+}
+
 /// The plan for one cell: one step of the ladder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellPlan {
@@ -31,6 +104,8 @@ pub struct CellPlan {
     pub step: Option<u64>,
     /// The system under test.
     pub target: Target,
+    /// What a `compose` target may never touch.
+    pub isolation: Isolation,
     /// The named ends.
     pub connections: IndexMap<String, Connection>,
     /// The simulated equipment.
@@ -93,7 +168,7 @@ pub struct CheckedProbe {
 }
 
 /// A gate whose names are resolved.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct CheckedGate {
     /// The gate's name, unique in the plan.
     pub name: String,
@@ -149,6 +224,23 @@ pub enum Part {
     MiddleThird,
     /// The last third.
     LastThird,
+}
+
+impl Part {
+    /// The parts by the names that stand behind a window's `/`.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("first_half", Self::FirstHalf),
+        ("last_half", Self::LastHalf),
+        ("first_third", Self::FirstThird),
+        ("middle_third", Self::MiddleThird),
+        ("last_third", Self::LastThird),
+    ];
+
+    /// The part of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, part)| *part)
+    }
 }
 
 /// What a step costs, as far as the plan says.

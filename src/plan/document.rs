@@ -49,7 +49,8 @@ pub struct Plan {
     /// Secrets used elsewhere as `{{ secrets.NAME }}`. Their values are never written to a plan, a result or a log.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub secrets: IndexMap<String, Secret>,
-    /// The file that `scaler plan init` writes the secrets to (mode 600). Relative to this file. Default: the plan's name with `.env`.
+    /// The file that `scaler plan init` writes the secrets to (mode 600). Relative to this file. Default: the target's `env_file`, or
+    /// the plan's name with `.env`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_file: Option<String>,
     /// The system under test: how it is started, stopped, killed and inspected.

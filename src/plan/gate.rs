@@ -95,6 +95,18 @@ impl Comparison {
         }
     }
 
+    /// The key that a plan writes it with.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at_least",
+            Self::AtMost => "at_most",
+            Self::Above => "above",
+            Self::Below => "below",
+            Self::Equals => "equals",
+        }
+    }
+
     /// The sign that reports print.
     #[must_use]
     pub fn sign(self) -> &'static str {
@@ -105,6 +117,15 @@ impl Comparison {
             Self::Below => "<",
             Self::Equals => "=",
         }
+    }
+}
+
+/// What a gate is called that has no name of its own: its metric, and its window behind `@`.
+#[must_use]
+pub fn default_name(metric: &str, window: Option<&str>) -> String {
+    match window {
+        Some(window) => format!("{metric}@{window}"),
+        None => metric.to_owned(),
     }
 }
 
@@ -159,6 +180,9 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// What a bound should be, as errors name it.
+    pub const TITLE: &'static str = "a bound";
+
     /// Reads the bound's text.
     ///
     /// # Errors
@@ -227,8 +251,8 @@ impl JsonSchema for Bound {
         json_schema!({
             "type": ["number", "string"],
             "title": "a bound",
-            "pattern": r"^(\s*\{\{.*\}\}\s*|-?[0-9][0-9_]*(\.[0-9]+)?(%|/s|k/s|M/s|ms|s|m|h|d|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|k|M|G)?)$",
-            "examples": ["99%", "30s", 0, "{{ 0.01 * step.points }}"]
+            "pattern": r"^(-?[0-9][0-9_]*(\.[0-9]+)?(%|/s|k/s|M/s|ms|s|m|h|d|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|k|M|G)?)$",
+            "examples": ["99%", "30s", 0]
         })
     }
 }

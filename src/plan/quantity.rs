@@ -1,7 +1,7 @@
 //! Quantities carry their unit in the text: `"5s"`, `"6GiB"`, `"99%"`, `"10k"`, `"200k/s"`.
 //!
-//! Each quantity is a newtype with one parser, one canonical spelling and one JSON schema. The schema also
-//! admits a string that is a `{{ … }}` placeholder, because an editor sees the plan before it is filled.
+//! Each quantity is a newtype with one parser, one canonical spelling and one JSON schema. That schema is of the filled plan;
+//! [`super::schema`] widens it for editors, which see `{{ … }}` placeholders.
 
 use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
 
@@ -37,7 +37,7 @@ impl std::error::Error for QuantityError {}
 /// Splits `"15m"` into its number and its unit; the number is finite and not negative.
 fn number_and_unit(text: &str) -> Result<(f64, &str), QuantityError> {
     let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let number: f64 = digits
         .replace('_', "")
@@ -112,7 +112,7 @@ fn spell(value: u64, table: &[(&str, f64)]) -> String {
 }
 
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident($inner:ty), schema: $title:literal, pattern: $pattern:literal, examples: $examples:expr, bare_number: $bare:literal) => {
+    ($(#[$doc:meta])* $name:ident($inner:ty), schema: $title:literal, pattern: $pattern:literal, examples: [$($example:literal),+], bare_number: $bare:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
         pub struct $name(pub $inner);
@@ -153,13 +153,17 @@ macro_rules! quantity {
                 stringify!($name).into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let text = concat!(r"^(\s*\{\{.*\}\}\s*|", $pattern, ")$");
-                if $bare {
-                    json_schema!({ "type": ["string", "integer"], "minimum": 0, "pattern": text, "title": $title, "examples": $examples })
-                } else {
-                    json_schema!({ "type": "string", "pattern": text, "title": $title, "examples": $examples })
-                }
+                let pattern = concat!("^(", $pattern, ")$");
+                let kind = if $bare { serde_json::json!(["string", "integer"]) } else { serde_json::json!("string") };
+                json_schema!({ "type": kind, "minimum": 0, "pattern": pattern, "title": $title, "examples": [$($example),+] })
             }
+        }
+
+        impl $name {
+            /// What a text or a bare number should be, as errors name it.
+            pub const TITLE: &'static str = $title;
+            /// Spellings that are accepted.
+            pub const EXAMPLES: &'static [&'static str] = &[$($example),+];
         }
     };
 }
@@ -225,7 +229,7 @@ impl FromStr for Length {
 impl fmt::Display for Length {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
-        if self.0.subsec_nanos() % 1_000_000 != 0 {
+        if !self.0.subsec_nanos().is_multiple_of(1_000_000) {
             return write!(out, "{}ms", self.0.as_secs_f64() * 1e3);
         }
         let table: Vec<(&str, f64)> = LENGTH_UNITS.iter().map(|(unit, factor)| (*unit, factor * 1e3)).collect();
@@ -249,7 +253,7 @@ impl fmt::Display for Count {
 impl FromStr for Bytes {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        whole(scaled(text, BYTE_UNITS, "a number of bytes", "MB")?, "a number of bytes").map(Self)
+        whole(scaled(text, BYTE_UNITS, "a number of bytes", "B")?, "a number of bytes").map(Self)
     }
 }
 

@@ -87,9 +87,9 @@ pub struct Compose {
     /// The Compose files, relative to the plan; later ones override earlier ones.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
-    /// The file that fills `${NAME}` in the Compose files, relative to the plan. Default: the plan's secrets file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub env_file: Option<String>,
+    /// The file that fills `${NAME}` in the Compose files, relative to the plan; also where `scaler plan init` writes the plan's secrets,
+    /// unless `secrets_file` names another.
+    pub env_file: String,
     /// The host's CPUs that all containers share, as in `"2-5"`. Default: all; `SCALE_CPUSET` in the environment overrides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuset: Option<String>,
@@ -105,6 +105,18 @@ pub struct Compose {
     /// Start every cell on a fresh target: containers and volumes removed, all started. Default false.
     #[serde(default)]
     pub fresh_per_cell: bool,
+}
+
+impl Target {
+    /// The services that a plan can name: the processes, or the containers that it caps.
+    #[must_use]
+    pub fn services(&self) -> Vec<&str> {
+        match self {
+            Self::Processes(processes) => processes.services.keys().map(String::as_str).collect(),
+            Self::Compose(compose) => compose.caps.keys().map(String::as_str).collect(),
+            Self::External(_) => Vec::new(),
+        }
+    }
 }
 
 /// What one container may use.

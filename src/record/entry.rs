@@ -8,10 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::plan::checked::CheckedGate;
+use crate::plan::{checked::CheckedGate, fleet::Fleet};
+
+/// The version of journals and results that this program writes and reads.
+pub const FORMAT: u32 = 1;
 
 /// One line of the journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// The run began. Always the first entry.
@@ -30,6 +33,8 @@ pub enum Entry {
     Ledger(Ledger),
     /// The readings of a stopped load that are neither acknowledged nor lost.
     InDoubt(InDoubt),
+    /// What a stopped load had offered, so that each reading can be named again.
+    Schedule(Schedule),
     /// A canary's fate.
     Canary(CanaryReading),
     /// One run of a probe.
@@ -129,7 +134,7 @@ pub struct Host {
 }
 
 /// The cell that begins, with its gates as they will be judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellStarted {
     /// The time.
     pub at: f64,
@@ -190,12 +195,14 @@ pub enum Subject {
     },
     /// The target as a whole: `target.unexpected_exits`.
     Target,
+    /// The container engine: `engine.oom_kills` and what is on it beside the target.
+    Engine,
     /// Live-safety: `live_safety.trips`.
     LiveSafety,
 }
 
 /// A phase begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowOpened {
     /// The time.
     pub at: f64,
@@ -208,7 +215,7 @@ pub struct WindowOpened {
 }
 
 /// A phase ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowClosed {
     /// The time.
     pub at: f64,
@@ -288,7 +295,7 @@ pub struct Second {
 }
 
 /// Payload seconds that changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// The load.
     pub load: String,
@@ -297,12 +304,32 @@ pub struct Ledger {
 }
 
 /// Readings that were written and never acknowledged. They may be stored or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InDoubt {
     /// The load.
     pub load: String,
     /// Unix second, topic and value times 1024 of each.
     pub readings: Vec<Reading>,
+}
+
+/// What a stopped `mqtt_publish` load had offered. Topic, value and due time of each reading follow from it, without a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Schedule {
+    /// The load.
+    pub load: String,
+    /// When the first reading was due, Unix nanoseconds.
+    pub start_unix_ns: u64,
+    /// Each point is due once in this time, nanoseconds.
+    pub interval_ns: u64,
+    /// The seed of the values.
+    pub seed: u64,
+    /// The template of the topics.
+    pub topic: String,
+    /// The points.
+    pub fleet: Fleet,
+    /// How many readings each connection offered; connection `c` of `n` sends the points `p` with `p % n = c`, in the order of their due
+    /// times.
+    pub offered: Vec<u64>,
 }
 
 /// One reading.
@@ -366,7 +393,7 @@ pub struct WorkflowRun {
 }
 
 /// The end of a `publish` phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// The phase.
     pub window: String,
@@ -461,8 +488,8 @@ pub struct Custody {
     pub missing_named: Vec<Reading>,
     /// The first rows too many.
     pub surplus_named: Vec<Reading>,
-    /// The first changed readings: what was acknowledged, and the stored value times 1024.
-    pub changed_named: Vec<(Reading, i64)>,
+    /// The first changed readings: what was sent, and the value that the store holds instead, as it gave it.
+    pub changed_named: Vec<(Reading, String)>,
     /// Whether the missing readings are known one by one (`rows_of_second`), or from counts and sums alone.
     pub identified: bool,
 }
@@ -526,6 +553,16 @@ pub enum EventKind {
     AckTimeout,
     /// A process of the target ended although nobody took it down.
     UnexpectedExit,
+    /// The kernel killed a process of a container for want of memory.
+    OutOfMemory,
+    /// The engine's restart policy started a container again.
+    Restarted,
+    /// The engine's events could not be followed for a while: why.
+    EngineLost,
+    /// What is on the engine beside the target was compared with what was there before; the detail has both hashes.
+    OthersCompared,
+    /// Something on the engine that is not ours is not as it was.
+    OtherChanged,
     /// A process of the target was started.
     Started,
     /// A process of the target was taken down by the plan.
@@ -543,7 +580,7 @@ pub enum EventKind {
 }
 
 /// The cell ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinished {
     /// The time.
     pub at: f64,
@@ -566,7 +603,7 @@ pub enum CutShort {
 }
 
 /// The run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// The time.
     pub at: f64,

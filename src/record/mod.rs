@@ -1,3 +1,11 @@
 //! What happened, as data. Says nothing about good or bad.
 
+pub mod cell;
 pub mod entry;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod fold;
+pub mod folder;
+pub mod folder_error;
+pub mod journal;
+pub mod redact;

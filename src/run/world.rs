@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::{
+    judge::live_safety::LiveLook,
     plan::{checked::CellPlan, phase::Signal, probe::Method},
     record::entry::Entry,
 };
@@ -78,6 +79,8 @@ pub enum Call {
     StartWatch(String),
     /// Stop a watch or canary; canary readings that were not seen are entries before the answer. Answer: [`Answer::Done`].
     StopWatch(String),
+    /// A canary publishes no more and goes on looking for the readings that are still unseen. Answer: [`Answer::Done`].
+    QuietCanary(String),
     /// End the present slice of every running load here, at a window's edge; the slices are entries before the answer. Answer: [`Answer::Done`].
     CutSlices,
     /// Read a query's number. Answer: [`Answer::Number`].
@@ -135,6 +138,9 @@ pub enum Call {
         /// How long readiness may take.
         within: Duration,
     },
+    /// Compare what else is on the engine of a `compose` target with what was there before the target was started; what differs is
+    /// journaled before the answer. Answer: [`Answer::Done`].
+    CompareOthers,
     /// Read what live-safety watches. Answer: [`Answer::Live`].
     SampleLive,
 }
@@ -146,8 +152,33 @@ pub enum TakeDown {
     Kill(Signal),
     /// In its own way.
     Stop,
-    /// By SIGSTOP.
+    /// By a signal from scaler itself to the container's process on the host; its restart policy brings it back.
+    KillByHost(Signal),
+    /// By SIGSTOP, or by the engine's freezer.
     Pause,
+    /// Cut off its networks.
+    Disconnect,
+}
+
+impl TakeDown {
+    /// The words of the record: `kill SIGKILL`, `stop`, ….
+    #[must_use]
+    pub fn words(self) -> String {
+        let name = |signal: Signal| format!("{signal:?}").to_uppercase();
+        match self {
+            Self::Kill(signal) => format!("kill {}", name(signal)),
+            Self::KillByHost(signal) => format!("kill {} by host pid", name(signal)),
+            Self::Stop => "stop".to_owned(),
+            Self::Pause => "pause".to_owned(),
+            Self::Disconnect => "disconnect".to_owned(),
+        }
+    }
+
+    /// Whether the same process goes on afterwards.
+    #[must_use]
+    pub fn keeps_process(self) -> bool {
+        matches!(self, Self::Pause | Self::Disconnect)
+    }
 }
 
 /// An HTTP request.
@@ -227,7 +258,7 @@ pub enum Answer {
         pid: u32,
     },
     /// What live-safety looks at.
-    Live(LiveSample),
+    Live(LiveLook),
 }
 
 /// One value of a row.
@@ -244,28 +275,16 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// The value as a number, if it is one or reads like one.
+    /// The value as a finite number, if it is one or reads like one.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts and Unix seconds stay below 2^53")]
     pub fn number(&self) -> Option<f64> {
-        match self {
+        let number = match self {
             Self::Null => None,
             Self::Integer(number) => Some(*number as f64),
             Self::Real(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
-        }
+        };
+        number.filter(|number| number.is_finite())
     }
-}
-
-/// One look at the live system and the host.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LiveSample {
-    /// The time.
-    pub at: f64,
-    /// Latency of the live URL in seconds, or why there is none; absent when the plan names no URL.
-    pub latency_s: Option<Result<f64, String>>,
-    /// Load average over one minute per CPU.
-    pub load_per_cpu: f64,
-    /// Free bytes of the disk of the target's working folder.
-    pub disk_free_bytes: u64,
 }

@@ -17,7 +17,7 @@ use scaler::{
         isolation::{Allowance, Isolation},
         target::{Caps, Compose},
     },
-    target::compose::{Engine, Stack},
+    target::compose::{Neighbours, Stack},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -102,9 +102,8 @@ fn outcome(text: &str) -> String {
         env_files_refused: vec![".env".to_owned(), "live/.env".to_owned()],
         allow: case.allow,
     };
-    let engine = Engine { project_folders: case.running_from };
-    let examined =
-        Stack::resolve(&plan, &isolation, &checkout, "scale.env").and_then(|stack| stack.examine(2, &engine));
+    let neighbours = Neighbours { project_folders: case.running_from };
+    let examined = Stack::resolve(&plan, &isolation, &checkout).and_then(|stack| stack.examine(2, &neighbours));
     let said = match examined {
         Ok(examined) => allowed(&examined.guarded),
         Err(refused) => format!("{refused}\n"),

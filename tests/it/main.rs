@@ -1,3 +1,10 @@
-//! All integration tests, in one binary: real sockets, real processes, real files.
+//! The one integration-test binary: one module for each area. The real program, real files, real processes.
 
+mod bad_plans;
+mod cli;
 mod guard;
+mod house;
+mod load;
+mod plans;
+mod reference;
+mod world;

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::Write,
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -79,5 +79,33 @@ impl Stack {
             stdin.write_all(text.as_bytes()).map_err(failed)?;
         }
         child.wait_with_output().map_err(failed)
+    }
+
+    /// Runs `docker compose` to its end and hands on each line that it says.
+    pub(super) fn stream_compose(
+        &self,
+        arguments: &[&str],
+        overrides: Option<&str>,
+        progress: &dyn Fn(&str),
+    ) -> Result<(), Refused> {
+        let failed = |error: std::io::Error| Refused(format!("`docker compose` cannot be run: {error}"));
+        let mut child = self.compose(arguments, overrides.is_some()).stdout(Stdio::null()).spawn().map_err(failed)?;
+        if let (Some(text), Some(mut stdin)) = (overrides, child.stdin.take()) {
+            stdin.write_all(text.as_bytes()).map_err(failed)?;
+        }
+        let mut said = Vec::new();
+        for line in
+            child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
+        {
+            progress(line.trim());
+            said.push(line);
+        }
+        let status = child.wait().map_err(failed)?;
+        if status.success() {
+            return Ok(());
+        }
+        let last =
+            said.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or("it gave no reason");
+        Err(Refused(format!("`docker compose {}` failed: {last}", arguments.first().unwrap_or(&""))))
     }
 }

@@ -3,10 +3,13 @@
 
 mod command;
 mod effective;
+mod outage;
 mod overrides;
+mod project;
 mod sources;
 mod stack;
 
 pub use command::Refused;
 pub use overrides::{Overridden, overrides};
-pub use stack::{Engine, Examined, Stack};
+pub use project::Project;
+pub use stack::{Examined, Neighbours, Stack};

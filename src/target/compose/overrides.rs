@@ -130,7 +130,7 @@ mod tests {
 
     fn plan() -> Compose {
         serde_json::from_value(json!({
-            "project": "scale", "files": ["a.yml"], "cpuset": "0-1", "log_size": "150MB",
+            "project": "scale", "files": ["a.yml"], "env_file": "a.env", "cpuset": "0-1", "log_size": "150MB",
             "caps": { "postgres": { "cpus": 2, "memory": "6GB" } }
         }))
         .expect("a plan")

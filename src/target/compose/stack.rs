@@ -30,9 +30,9 @@ pub struct Stack {
     pub plan_folder: PathBuf,
 }
 
-/// What the engine knows of others, for the guard.
+/// What the engine knows of the project already, for the guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Engine {
+pub struct Neighbours {
     /// Folders from which containers of this project were started.
     pub project_folders: Vec<PathBuf>,
 }
@@ -51,16 +51,11 @@ pub struct Examined {
 }
 
 impl Stack {
-    /// Resolves the plan's paths. `secrets_file` is the env file of plans that name none.
+    /// Resolves the plan's paths.
     ///
     /// # Errors
     /// When a Compose file or the env file is not there.
-    pub fn resolve(
-        plan: &Compose,
-        isolation: &Isolation,
-        plan_folder: &Path,
-        secrets_file: &str,
-    ) -> Result<Self, Refused> {
+    pub fn resolve(plan: &Compose, isolation: &Isolation, plan_folder: &Path) -> Result<Self, Refused> {
         let mut files = Vec::new();
         for file in &plan.files {
             let path = plan_folder.join(file);
@@ -71,7 +66,7 @@ impl Stack {
         }
         let folder = files.first().and_then(|file| file.parent()).map(Path::to_owned);
         let folder = folder.ok_or_else(|| Refused("target.compose.files names no file".to_owned()))?;
-        let env_name = plan.env_file.as_deref().unwrap_or(secrets_file);
+        let env_name = &plan.env_file;
         let env_file = plan_folder.join(env_name).canonicalize().map_err(|error| {
             Refused(format!("the env file {env_name} cannot be read: {error}; `scaler plan init` writes it"))
         })?;
@@ -89,19 +84,19 @@ impl Stack {
     ///
     /// # Errors
     /// Every reason to refuse the target, one a line.
-    pub fn examine(&self, host_cpus: u64, engine: &Engine) -> Result<Examined, Refused> {
+    pub fn examine(&self, host_cpus: u64, neighbours: &Neighbours) -> Result<Examined, Refused> {
         let compose_version = command::require_v2(&self.folder)?;
         let environment = |name: &str| std::env::var(name).ok();
         let base = self.effective(None)?;
         let overridden = overrides(&self.plan, &base.config, host_cpus, &environment).map_err(Refused)?;
         let effective = self.effective(Some(&overridden.text))?;
-        let facts = self.facts(&effective.config, effective.unset, engine)?;
+        let facts = self.facts(&effective.config, effective.unset, neighbours)?;
         let guarded = guard::check(&effective.config, &self.isolation, &facts).map_err(|refusals| all(&refusals))?;
         Ok(Examined { guarded, config: effective.config, overridden, compose_version })
     }
 
     /// What the guard has to know of this host.
-    fn facts(&self, config: &Value, unset: Vec<String>, engine: &Engine) -> Result<Facts, Refused> {
+    fn facts(&self, config: &Value, unset: Vec<String>, neighbours: &Neighbours) -> Result<Facts, Refused> {
         let first = self.files.first().map_or(self.folder.as_path(), PathBuf::as_path);
         let checkout = sources::checkout_of(first);
         let folder_name = |folder: &Path| folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -109,7 +104,7 @@ impl Stack {
             .map_err(|error| Refused(format!("the env file {} cannot be read: {error}", self.env_file.display())))?;
         let live = self.isolation.env_files_refused.iter();
         let real = |path: &str| (path.to_owned(), sources::real(Path::new(path)).display().to_string());
-        let elsewhere = engine.project_folders.iter().filter(|folder| sources::real(folder) != self.folder);
+        let elsewhere = neighbours.project_folders.iter().filter(|folder| sources::real(folder) != self.folder);
         Ok(Facts {
             project: self.plan.project.clone(),
             folder_names: [folder_name(&checkout), folder_name(&self.folder)].into_iter().flatten().collect(),

@@ -1,0 +1,43 @@
+//! `scaler plan …`: everything that is done with a plan.
+
+mod check;
+mod diff;
+mod init;
+mod new;
+mod run;
+mod schema;
+mod secrets;
+mod show;
+pub(super) mod source;
+
+use super::{Exit, Failure, Outcome, screen, screen::Colour};
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// Run a plan, and say how far the target goes and why it stops there.
+    Run(run::Args),
+    /// Say what is wrong with plans, or what they will cost. Starts nothing.
+    Check(check::Args),
+    /// Print the plan as it will be run, where each value comes from, and all that it touches.
+    Show(show::Args),
+    /// Say what changes in meaning between two plans.
+    Diff(diff::Args),
+    /// Make a plan from a template.
+    New(new::Args),
+    /// Print the JSON schema of plans.
+    Schema(schema::Args),
+    /// Write the secrets that a plan declares, with random values.
+    Init(init::Args),
+}
+
+pub(super) fn run(verb: Verb, colour: Colour) -> Outcome {
+    match verb {
+        Verb::Run(args) => run::run(&args, colour),
+        Verb::Check(args) => Ok(check::run(&args, colour)),
+        Verb::Show(args) => show::run(&args, colour),
+        Verb::Diff(args) => diff::run(&args),
+        Verb::New(args) => new::run(&args, colour),
+        Verb::Schema(args) => schema::run(&args),
+        Verb::Init(args) => init::run(&args),
+    }
+}

@@ -1,0 +1,55 @@
+//! Where the values of a plan's secrets come from when it is run. They are read here, and go nowhere but into the target's environment and
+//! the connections.
+
+use std::{env, fs, io, path::Path};
+
+use indexmap::IndexMap;
+
+use super::{Failure, init::random};
+use crate::{
+    plan::{checked::Header, env_file::parse, secret::Secret, target::Target},
+    problem::{Problem, Problems},
+};
+
+/// Letters and digits of a secret that is made for one run.
+const LENGTH: u16 = 32;
+
+/// The value of each declared secret: the environment variable that it names, or the one of its own name; then the secrets file; then, when
+/// scaler starts the target itself, a random value for this run alone.
+pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<IndexMap<String, String>, Failure> {
+    let path = folder.join(&header.secrets_file);
+    let kept = match fs::read_to_string(&path) {
+        Ok(text) => parse(&text).map_err(|line| unreadable(&path, line))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => IndexMap::new(),
+        Err(error) => return Err(Failure::file("read", path.display(), &error)),
+    };
+    let ours = matches!(target, Target::Processes(_));
+    let mut values = IndexMap::new();
+    let mut problems = Vec::new();
+    for (name, secret) in &header.secrets {
+        let variable = secret.env.as_deref().unwrap_or(name);
+        let value = env::var(variable).ok().filter(|value| !value.is_empty());
+        match value.or_else(|| secret.env.is_none().then(|| kept.get(name).cloned()).flatten()) {
+            Some(value) => {
+                values.insert(name.clone(), value);
+            }
+            None if ours && secret.env.is_none() => {
+                values.insert(name.clone(), random(secret.random.unwrap_or(LENGTH)));
+            }
+            None => problems.push(missing(name, secret, &path)),
+        }
+    }
+    if problems.is_empty() { Ok(values) } else { Err(Problems(problems).into()) }
+}
+
+fn missing(name: &str, secret: &Secret, path: &Path) -> Problem {
+    let help = match &secret.env {
+        Some(variable) => format!("set the environment variable `{variable}`"),
+        None => format!("`scaler plan init` writes it to {}", path.display()),
+    };
+    Problem::error(format!("the secret `{name}` has no value")).help(help)
+}
+
+fn unreadable(path: &Path, line: usize) -> Failure {
+    Failure::arguments(format!("{} line {line} is no NAME=VALUE", path.display()), "correct the line, or remove it")
+}

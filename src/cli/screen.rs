@@ -1,0 +1,69 @@
+//! The only place that writes to the terminal, and the only one that knows of colour.
+
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
+
+use crate::{problem::Problems, report::layout::Screen};
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Colour {
+    /// Whether what is written to a stream may carry colour.
+    pub(super) fn on(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => stream.is_terminal() && !no_colour(),
+        }
+    }
+}
+
+/// The convention of <https://no-color.org>: present and not empty.
+fn no_colour() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// What standard output can show: its width when it is a terminal, and whether the locale speaks UTF-8.
+pub(super) fn shape() -> Screen {
+    let stdout = io::stdout();
+    let width = if stdout.is_terminal() { rustix::termios::tcgetwinsize(&stdout).ok() } else { None };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(env::var_os).find(|value| !value.is_empty());
+    let utf8 = locale.is_some_and(|locale| {
+        let locale = locale.to_string_lossy().to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    });
+    Screen { utf8, width: width.map(|size| size.ws_col).filter(|columns| *columns > 0) }
+}
+
+/// Prints a result to standard output.
+pub(super) fn print(text: &str) {
+    write(io::stdout().lock(), text);
+}
+
+/// Prints a remark to standard error, so that it never mixes with a result.
+pub(super) fn remark(text: &str) {
+    write(io::stderr().lock(), text);
+}
+
+/// Prints problems to standard error.
+pub(super) fn problems(problems: &Problems, colour: Colour) {
+    remark(&problems.render(colour.on(&io::stderr())));
+}
+
+/// A reader that went away (`scaler … | head`) is no error; nothing else can be done about a terminal that fails either.
+fn write(mut stream: impl Write, text: &str) {
+    let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(stream, "{text}{newline}").and_then(|()| stream.flush());
+}

@@ -1,0 +1,123 @@
+//! Bottlenecks found in cells that were given one.
+
+use super::{
+    super::gate::{judge, tests::gate},
+    *,
+};
+use crate::{
+    measure::sample_cell::{cell, open_window, open_window_of, push, run, sample, slice, subject},
+    record::entry::{Entry, ProbeRun},
+};
+
+/// A watch, its series, and the value as a function of the second.
+type Series<'a> = (&'a str, &'a str, fn(f64) -> f64);
+
+/// A soak of ten seconds with these series, each a function of the second.
+fn soak(series: &[Series]) -> CellRecord {
+    let mut cell = cell();
+    open_window(&mut cell, "soak", true, 10.0, 20.0);
+    for (watch, name, value) in series {
+        subject(&mut cell, watch, Subject::Series { names: vec![(*name).into()], every_ms: 1000 });
+        for second in 0..10 {
+            let second = f64::from(second);
+            push(&mut cell, Entry::Sample(sample(watch, 10.5 + second, name, value(second))));
+        }
+    }
+    cell
+}
+
+fn found(cell: &CellRecord, metric: &str) -> Bottleneck {
+    let outcome = GateOutcome { standing: Standing::Broken, ..judge(&run(), cell, &gate("it", metric)) };
+    find(&run(), cell, &[outcome], &["it".to_owned()])
+}
+
+#[test]
+fn a_process_at_a_full_core_is_named_and_a_growing_queue_confirms_it() {
+    let alone = found(&soak(&[("server", "listener.cpu_pct", |_| 97.0)]), "lag.p95_s");
+    assert_eq!((alone.part.as_deref(), alone.confidence), (Some("listener"), Confidence::Medium));
+    assert_eq!(alone.evidence, "listener used 97% of one core on average over soak");
+    let both = soak(&[("server", "listener.cpu_pct", |_| 97.0), ("queue", "depth", |second| 1000.0 * second)]);
+    let both = found(&both, "lag.p95_s");
+    assert_eq!((both.part.as_deref(), both.confidence), (Some("listener"), Confidence::High));
+    assert!(both.evidence.ends_with("queue.depth grew from 0 to 9000 over soak"), "{}", both.evidence);
+}
+
+#[test]
+fn the_busiest_of_several_comes_first() {
+    let cell = soak(&[("a", "broker.cpu_pct", |_| 92.0), ("b", "listener.cpu_pct", |_| 99.0)]);
+    assert_eq!(found(&cell, "lag.p95_s").part.as_deref(), Some("listener"));
+}
+
+#[test]
+fn a_process_on_several_cores_is_at_its_limit_only_when_it_has_the_whole_machine() {
+    assert_eq!(found(&soak(&[("server", "store.cpu_pct", |_| 140.0)]), "lag.p95_s").part, None);
+    let all = found(&soak(&[("server", "store.cpu_pct", |_| 190.0)]), "lag.p95_s");
+    assert_eq!(all.part.as_deref(), Some("store"));
+}
+
+#[test]
+fn a_busy_host_names_its_busiest_process() {
+    let cell = soak(&[("host", "cpu_pct", |_| 98.0), ("server", "store.cpu_pct", |_| 80.0)]);
+    let bottleneck = found(&cell, "lag.p95_s");
+    assert_eq!(bottleneck.part.as_deref(), Some("the host's CPUs"));
+    assert!(bottleneck.evidence.contains("most of them by store (80% of one core)"), "{}", bottleneck.evidence);
+}
+
+#[test]
+fn a_queue_that_only_wavers_did_not_grow() {
+    let cell = soak(&[("queue", "depth", |second| 5000.0 + 300.0 * (second % 2.0))]);
+    assert_eq!(found(&cell, "lag.p95_s").part, None);
+    let counter = soak(&[("broker", "received", |second| 1000.0 * second)]);
+    assert_eq!(found(&counter, "lag.p95_s").part, None, "a counter is no queue");
+}
+
+#[test]
+fn drops_and_disk_waits_are_signs() {
+    let dropped = found(&soak(&[("sys", "dropped", |second| second)]), "lag.p95_s");
+    assert_eq!((dropped.part.as_deref(), dropped.confidence), (Some("sys.dropped"), Confidence::Low));
+    assert_eq!(found(&soak(&[("host", "io_pressure_pct", |_| 40.0)]), "lag.p95_s").part.as_deref(), Some("the disk"));
+}
+
+#[test]
+fn a_short_generator_is_told_from_a_broker_that_does_not_acknowledge() {
+    let mut cell = cell();
+    open_window(&mut cell, "soak", true, 10.0, 20.0);
+    for second in 0..10_u32 {
+        let mut slice = slice(10.0 + f64::from(second), 1_000);
+        (slice.offered, slice.cpu_s) = (100, 0.98);
+        push(&mut cell, Entry::Slice(slice));
+    }
+    let short = found(&cell, "readings.offered_ratio");
+    assert_eq!((short.part.as_deref(), short.confidence), (Some("the generator"), Confidence::Medium));
+    assert!(short.evidence.ends_with("with 98% of one core for its threads"), "{}", short.evidence);
+    cell.slices.iter_mut().for_each(|slice| slice.in_flight = 4000);
+    let unacknowledged = found(&cell, "readings.offered_ratio");
+    assert_eq!(unacknowledged.part.as_deref(), Some("the broker's acknowledgements"));
+    assert_eq!(unacknowledged.evidence, "4000 of the 4000 publishes of readings that may wait for their PUBACK did");
+}
+
+#[test]
+fn a_read_that_missed_is_explained_by_what_was_busy_in_its_own_phase() {
+    let mut cell = soak(&[("server", "api.cpu_pct", |_| 3.0)]);
+    subject(&mut cell, "list", Subject::Probe { budget_ms: Some(60), budget_source: None });
+    open_window_of(&mut cell, "reads", "probe", false, 20.0, 30.0);
+    let (probe, window) = ("list".into(), "reads".into());
+    push(
+        &mut cell,
+        Entry::ProbeRun(ProbeRun { probe, window, at: 21.0, cold: false, seconds: 0.9, wrong: None, bytes: 1 }),
+    );
+    let alone = found(&cell, "list.warm_median_s");
+    assert_eq!((alone.part.as_deref(), alone.confidence), (Some("list"), Confidence::Low));
+    for second in 0..10 {
+        push(&mut cell, Entry::Sample(sample("server", 20.5 + f64::from(second), "api.cpu_pct", 100.0)));
+    }
+    let explained = found(&cell, "list.warm_median_s");
+    assert_eq!((explained.part.as_deref(), explained.confidence), (Some("api"), Confidence::High));
+}
+
+#[test]
+fn without_evidence_none_is_named() {
+    let nothing = found(&soak(&[("server", "listener.cpu_pct", |_| 20.0)]), "lag.p95_s");
+    assert_eq!((nothing.part, nothing.confidence), (None, Confidence::Low));
+    assert_eq!(found(&soak(&[]), "lag.p95_s").evidence, "nothing is watched that could tell");
+}

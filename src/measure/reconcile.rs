@@ -1,0 +1,176 @@
+//! Metrics of a `reconcile` phase, from the comparison that [`super::custody`] made.
+//!
+//! Three things are never called a loss, and never called whole either: a store that was not at rest, a ledger in which nothing
+//! was acknowledged, and a difference whose readings could not be identified.
+
+use super::{
+    asked::Asked,
+    measured::{Exactness, Extent, Measured},
+    phases,
+    stats::count_u64,
+};
+use crate::record::entry::Custody;
+
+/// A metric of a `reconcile` phase.
+pub(super) fn measure(asked: &Asked) -> Measured {
+    let extent = match phases::extent(asked) {
+        Ok(extent) => extent,
+        Err(why) => return Measured::unmeasured(why),
+    };
+    match asked.cell.custody.iter().find(|custody| custody.window == asked.subject) {
+        None => Measured::unmeasured(format!("the phase `{}` did not end", asked.subject)),
+        Some(Custody { wrong: Some(why), .. }) => Measured::unmeasured(format!("the store could not be read: {why}")),
+        Some(custody) => of(asked, custody, &extent),
+    }
+}
+
+fn of(asked: &Asked, custody: &Custody, extent: &Extent) -> Measured {
+    let count = |count: u64| Measured::value(count_u64(count), asked.unit, custody.acked, extent);
+    let rate = |cpus: u64| {
+        if custody.seconds == 0 || cpus == 0 {
+            return Measured::unmeasured("no payload second was compared");
+        }
+        let per_s = count_u64(custody.stored) / count_u64(custody.seconds) / count_u64(cpus);
+        Measured::value(per_s, asked.unit, custody.stored, extent)
+    };
+    match asked.name {
+        "acked" => count(custody.acked),
+        "stored" => count(custody.stored),
+        "in_doubt" => count(custody.in_doubt),
+        "stored_per_s" => rate(1),
+        "stored_per_s_per_cpu" => rate(asked.run.host.cpus),
+        "surplus" => lower_bound_unless_identified(custody, count(custody.surplus)),
+        "changed" | "missing" | "stored_ratio" if custody.acked == 0 => {
+            Measured::unmeasured("nothing was acknowledged, so nothing could be lost")
+        }
+        "changed" => lower_bound_unless_identified(custody, count(custody.changed)),
+        "missing" | "stored_ratio" if custody.missing > 0 && !at_rest(asked, extent) => Measured::unmeasured(format!(
+            "{} acknowledged readings were not stored yet, and the store was not at rest",
+            custody.missing
+        )),
+        "missing" => lower_bound_unless_identified(custody, count(custody.missing)),
+        "stored_ratio" => {
+            let ratio = 1.0 - count_u64(custody.missing) / count_u64(custody.acked);
+            let figure = Measured::value(ratio, asked.unit, custody.acked, extent);
+            if custody.identified { figure } else { figure.bounding(Exactness::AtMost).note(NOT_IDENTIFIED) }
+        }
+        _ => asked.unknown(),
+    }
+}
+
+const NOT_IDENTIFIED: &str = "from counts and sums alone: the readings could not be identified";
+
+fn lower_bound_unless_identified(custody: &Custody, figure: Measured) -> Measured {
+    if custody.identified { figure } else { figure.bounding(Exactness::AtLeast).note(NOT_IDENTIFIED) }
+}
+
+/// Whether the last drain before the comparison settled; without a drain the plan says that the store needs none.
+fn at_rest(asked: &Asked, custody: &Extent) -> bool {
+    let before = asked.cell.windows.iter().filter(|span| span.from < custody.from).rev();
+    let mut drains = before.filter_map(|span| asked.cell.drained.iter().find(|drained| drained.window == span.name));
+    drains.next().is_none_or(|drained| drained.settled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            metric,
+            sample_cell::{cell, default_window, open_window_of, push, run, subject},
+        },
+        *,
+    };
+    use crate::record::{
+        cell::CellRecord,
+        entry::{Drained, Entry, Subject},
+    };
+
+    /// 1000 readings acknowledged over ten seconds, after a drain.
+    fn reconciled(settled: bool, change: impl Fn(&mut Custody)) -> CellRecord {
+        let mut cell = cell();
+        subject(&mut cell, "custody", Subject::Phase { kind: "reconcile".into() });
+        open_window_of(&mut cell, "drain", "drain", false, 10.0, 20.0);
+        push(
+            &mut cell,
+            Entry::Drained(Drained {
+                window: "drain".into(),
+                settled,
+                drain_s: 1.0,
+                waiting_s: None,
+                first: None,
+                last: None,
+                canaries_unseen: None,
+                wrong: None,
+            }),
+        );
+        open_window_of(&mut cell, "custody", "reconcile", false, 20.0, 21.0);
+        let mut custody = Custody {
+            window: "custody".into(),
+            load: "readings".into(),
+            acked: 1000,
+            stored: 1000,
+            seconds: 10,
+            identified: true,
+            ..Custody::default()
+        };
+        change(&mut custody);
+        push(&mut cell, Entry::Custody(custody));
+        cell
+    }
+
+    fn asked(cell: &CellRecord, name: &str) -> Measured {
+        metric::measure(&run(), cell, &format!("custody.{name}"), &default_window())
+    }
+
+    fn bound(cell: &CellRecord, name: &str) -> (f64, Exactness) {
+        let measured = asked(cell, name);
+        let figure = measured.figure().unwrap_or_else(|| panic!("{name}: {measured:?}"));
+        (figure.value(), figure.exactness)
+    }
+
+    #[test]
+    fn everything_is_stored() {
+        let cell = reconciled(true, |_| {});
+        let names = ["missing", "surplus", "changed", "stored_ratio", "stored_per_s", "stored_per_s_per_cpu"];
+        assert_eq!(names.map(|name| bound(&cell, name).0), [0.0, 0.0, 0.0, 1.0, 100.0, 50.0]);
+    }
+
+    #[test]
+    fn a_surplus_never_pays_for_a_shortage() {
+        let cell = reconciled(true, |custody| (custody.missing, custody.surplus) = (10, 10));
+        assert_eq!(bound(&cell, "missing"), (10.0, Exactness::Exact));
+        assert_eq!(bound(&cell, "stored_ratio"), (0.99, Exactness::Exact));
+    }
+
+    #[test]
+    fn a_store_that_was_not_at_rest_has_lost_nothing_yet() {
+        let cell = reconciled(false, |custody| custody.missing = 10);
+        assert_eq!(asked(&cell, "missing").figure(), None);
+        assert_eq!(asked(&cell, "stored_ratio").figure(), None);
+        assert_eq!(bound(&reconciled(false, |_| {}), "missing").0, 0.0, "all that was acknowledged is there");
+    }
+
+    #[test]
+    fn nothing_lost_of_nothing_is_not_good() {
+        let cell = reconciled(true, |custody| custody.acked = 0);
+        for name in ["missing", "changed", "stored_ratio"] {
+            assert_eq!(asked(&cell, name).figure(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn differences_that_were_not_identified_are_bounds() {
+        let cell = reconciled(true, |custody| (custody.changed, custody.identified) = (1, false));
+        assert_eq!(bound(&cell, "changed"), (1.0, Exactness::AtLeast));
+        assert_eq!(bound(&cell, "missing"), (0.0, Exactness::AtLeast));
+        assert_eq!(bound(&cell, "stored_ratio"), (1.0, Exactness::AtMost));
+    }
+
+    #[test]
+    fn a_store_that_could_not_be_read_is_unmeasured() {
+        let cell = reconciled(true, |custody| custody.wrong = Some("refused".into()));
+        for name in ["acked", "stored", "missing", "surplus", "changed", "stored_ratio", "stored_per_s"] {
+            assert_eq!(asked(&cell, name), Measured::unmeasured("the store could not be read: refused"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! `extends`: a plan that changes another one.
+//!
+//! Tables merge by key. Arrays of tables merge by `name` (a gate without one by its metric and window): an element that the base has is
+//! changed where it stands, a new one is added at the end. Everything else is replaced. Where exactly one key of several may be given
+//! (the kind of a phase, the comparison of a gate), the plan's key takes the place of the base's.
+
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use indexmap::IndexMap;
+
+use super::{
+    connection::Connection,
+    load::Load,
+    phase::Phase,
+    probe::Probe,
+    query::Query,
+    scope::matches,
+    target::Target,
+    tree::{Data, Field, Node},
+    watch::Watch,
+};
+use crate::problem::{Problem, Source};
+
+/// Reads a file.
+pub(crate) type Read<'a> = dyn Fn(&str) -> io::Result<String> + 'a;
+
+/// A plan and all that it extends.
+pub(crate) struct Extended {
+    /// The merged tree.
+    pub(crate) tree: Node,
+    /// The plan's own text.
+    pub(crate) text: String,
+    /// The texts of the plans that it extends, by path.
+    pub(crate) bases: IndexMap<String, String>,
+}
+
+/// Reads a plan and all that it extends.
+pub(crate) fn read(path: &str, read: &Read<'_>) -> Result<Extended, Vec<Problem>> {
+    let text = read(path).map_err(|error| vec![cannot_read(path, &error)])?;
+    let mut reader =
+        Reader { read, chain: vec![normal(Path::new(path))], bases: IndexMap::new(), problems: Vec::new() };
+    let tree = reader.tree(path, text.clone());
+    if reader.problems.is_empty() {
+        return Ok(Extended { tree, text, bases: reader.bases });
+    }
+    Err(reader.problems)
+}
+
+struct Reader<'a> {
+    read: &'a Read<'a>,
+    chain: Vec<PathBuf>,
+    bases: IndexMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn tree(&mut self, path: &str, text: String) -> Node {
+        let source = Arc::new(Source { name: path.to_owned(), text });
+        let tree = Node::parse(&source, &mut self.problems);
+        self.format(&tree);
+        let Some(named) = tree.get("extends") else { return tree };
+        let Some(name) = named.text() else {
+            self.problem(named, "wrong type for `extends`", "expected the path of a plan".to_owned());
+            return tree;
+        };
+        let base_path = normal(&Path::new(path).parent().unwrap_or(Path::new("")).join(name));
+        if self.chain.contains(&base_path) {
+            self.problem(named, "plans that extend each other", "this plan is extended by that one already".to_owned());
+            return tree;
+        }
+        let base_name = base_path.display().to_string();
+        match (self.read)(&base_name) {
+            Ok(text) => {
+                self.bases.insert(base_name.clone(), text.clone());
+                self.chain.push(base_path);
+                let mut base = self.tree(&base_name, text);
+                if let Data::Table(fields) = &mut base.data {
+                    fields.shift_remove("extends");
+                }
+                merge(base, tree, &mut Vec::new())
+            }
+            Err(error) => {
+                self.problem(named, &format!("cannot read `{base_name}`"), error.to_string());
+                tree
+            }
+        }
+    }
+
+    /// Another format has other rules: nothing else is said of such a plan.
+    fn format(&mut self, tree: &Node) {
+        let Some(node) = tree.get("format") else { return };
+        let Some(format) = node.to_value().as_i64() else { return };
+        let known = i64::from(super::document::FORMAT);
+        if format > known {
+            let title = format!("the plan's format {format} is newer than this program, which reads format {known}");
+            let problem = Problem::error(title).at(Some(node.place.clone()), "a newer scaler wrote this");
+            self.problems = vec![problem.help("install a newer scaler, or write the plan in the older format")];
+        } else if format < known {
+            let title = format!("there is no format {format}; this program reads format {known}");
+            self.problems.push(Problem::error(title).at(Some(node.place.clone()), "no such format"));
+        }
+    }
+
+    fn problem(&mut self, node: &Node, title: &str, label: String) {
+        self.problems.push(Problem::error(title).at(Some(node.place.clone()), label));
+    }
+}
+
+fn cannot_read(path: &str, error: &io::Error) -> Problem {
+    Problem::error(format!("cannot read `{path}`: {error}"))
+}
+
+/// A path without `.` and `..`, so that two ways to one file are one name.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(normal.components().next_back(), Some(Component::Normal(_))) => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// Where exactly one key may be given, by the place of the table.
+const ALTERNATIVES: &[(&str, &[&str])] = &[
+    ("target", Target::KEYS),
+    ("connections/*", Connection::KEYS),
+    ("loads/*", Load::KEYS),
+    ("queries/*", Query::KEYS),
+    ("watches/*", Watch::KEYS),
+    ("probes/*", Probe::KEYS),
+    ("setup/*", Phase::KEYS),
+    ("phase/*", Phase::KEYS),
+    ("teardown/*", Phase::KEYS),
+    ("gate/*", &["at_least", "at_most", "above", "below", "equals"]),
+    ("target/processes/services/*/ready", &["tcp", "http"]),
+    ("*/*/fault", &["kill", "stop", "pause"]),
+    ("secrets/*", &["random", "env"]),
+];
+
+fn merge(base: Node, plan: Node, path: &mut Vec<String>) -> Node {
+    let data = match (base.data, plan.data) {
+        (Data::Table(base), Data::Table(plan)) => Data::Table(merge_tables(base, plan, path)),
+        (Data::List(base), Data::List(plan)) if plan.iter().chain(&base).all(|node| key(node).is_some()) => {
+            Data::List(merge_lists(base, plan, path))
+        }
+        (_, data) => data,
+    };
+    Node { place: plan.place, verbatim: plan.verbatim, data }
+}
+
+fn merge_tables(
+    mut base: IndexMap<String, Field>,
+    plan: IndexMap<String, Field>,
+    path: &mut Vec<String>,
+) -> IndexMap<String, Field> {
+    let alternatives =
+        ALTERNATIVES.iter().find(|(pattern, _)| matches(pattern, path)).map_or(&[][..], |(_, keys)| keys);
+    if plan.keys().any(|key| alternatives.contains(&key.as_str())) {
+        base.retain(|key, _| plan.contains_key(key) || !alternatives.contains(&key.as_str()));
+    }
+    for (key, field) in plan {
+        path.push(key.clone());
+        let merged = match base.get(&key).cloned() {
+            Some(old) => Field { key: field.key, node: merge(old.node, field.node, path) },
+            None => field,
+        };
+        path.pop();
+        base.insert(key, merged);
+    }
+    base
+}
+
+fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> Vec<Node> {
+    for node in plan {
+        path.push("*".to_owned());
+        match base.iter().position(|old| key(old) == key(&node)) {
+            Some(index) => base[index] = merge(base[index].clone(), node, path),
+            None => base.push(node),
+        }
+        path.pop();
+    }
+    base
+}
+
+/// What an element of an array of tables is called.
+fn key(node: &Node) -> Option<String> {
+    if let Some(name) = node.get("name").and_then(Node::text) {
+        return Some(name.to_owned());
+    }
+    let metric = node.get("metric").and_then(Node::text)?;
+    Some(super::gate::default_name(metric, node.get("window").and_then(Node::text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn extended(files: &[(&str, &str)]) -> Result<serde_json::Value, Vec<String>> {
+        let read_file = |path: &str| {
+            let found = files.iter().find(|(name, _)| *name == path);
+            found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        };
+        read(files[0].0, &read_file)
+            .map(|extended| extended.tree.to_value())
+            .map_err(|problems| problems.into_iter().map(|problem| problem.title).collect())
+    }
+
+    #[test]
+    fn tables_merge_by_key_and_arrays_of_tables_by_name() {
+        let base = "a = { x = 1, y = 2 }\nsteps = [1, 2]\n[[phase]]\nname = 'one'\nhold = { for = '1s', measure = true }\n[[phase]]\nname = 'two'\nprobe = { probes = [] }";
+        let plan = "extends = '../base.toml'\na = { y = 3 }\nsteps = [9]\n[[phase]]\nname = 'two'\nsql = { connection = 'c' }\n[[phase]]\nname = 'one'\nhold = { for = '5s' }\n[[phase]]\nname = 'three'";
+        assert_eq!(
+            extended(&[("plans/x/p.toml", plan), ("plans/base.toml", base)]).unwrap(),
+            json!({
+                "a": { "x": 1, "y": 3 }, "steps": [9], "extends": "../base.toml",
+                "phase": [
+                    { "name": "one", "hold": { "for": "5s", "measure": true } },
+                    { "name": "two", "sql": { "connection": "c" } },
+                    { "name": "three" },
+                ],
+            })
+        );
+    }
+
+    #[test]
+    fn gates_without_a_name_merge_by_metric_and_window() {
+        let base = "[[gate]]\nmetric = 'm'\nwindow = 'soak'\nbelow = '1s'";
+        let plan = "extends = 'b'\n[[gate]]\nmetric = 'm'\nwindow = 'soak'\nat_most = '2s'\n[[gate]]\nmetric = 'm'\nbelow = '3s'";
+        assert_eq!(
+            extended(&[("p", plan), ("b", base)]).unwrap()["gate"],
+            json!([{ "metric": "m", "window": "soak", "at_most": "2s" }, { "metric": "m", "below": "3s" }])
+        );
+    }
+
+    #[test]
+    fn loops_and_missing_files_are_refused() {
+        let looped = extended(&[("d/a", "extends = 'b'"), ("d/b", "extends = './c/../a'")]);
+        assert_eq!(looped, Err(vec!["plans that extend each other".to_owned()]));
+        assert_eq!(extended(&[("a", "extends = 'b'")]), Err(vec!["cannot read `b`".to_owned()]));
+    }
+}

@@ -1,0 +1,134 @@
+//! The merged tree of a plan and everything that it takes to fill it: once for the checker, once more for each cell.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    check::resolve_gates,
+    checked::{CellPlan, HostFacts, RunScope},
+    document::Plan,
+    fill::{Scopes, fill, fill_at},
+    resolve::resolve,
+    scope,
+    tree::{Data, Node, join},
+};
+use crate::problem::{Problem, Problems};
+
+/// A plan before it is filled for a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    /// The merged tree, its variables filled.
+    pub(crate) tree: Node,
+    /// The host that it was checked on.
+    pub(crate) host: HostFacts,
+    /// The tree filled for the first step.
+    pub(crate) first: Node,
+    /// The same as JSON.
+    pub(crate) effective: Value,
+}
+
+impl Page {
+    /// A page whose variables are filled; nothing else is yet.
+    pub(crate) fn new(mut tree: Node, host: &HostFacts, problems: &mut Vec<Problem>) -> Self {
+        let vars = tree.get("vars").map(|vars| {
+            let known = Map::from_iter([("host".to_owned(), json!(host))]);
+            let declared = [("host", names(scope::HOST)), ("vars", keys(Some(vars))), ("run", names(scope::RUN))];
+            let secrets = ("secrets", keys(tree.get("secrets")));
+            let declared = declared.into_iter().chain([secrets]).collect();
+            fill_at(vars, &["vars"], &Scopes { declared, known, vars: None }, problems)
+        });
+        if let (Data::Table(fields), Some(vars)) = (&mut tree.data, vars)
+            && let Some(field) = fields.get_mut("vars")
+        {
+            field.node = vars;
+        }
+        Self { first: tree.clone(), tree, host: host.clone(), effective: Value::Null }
+    }
+
+    /// The name of the step's variable.
+    pub(crate) fn step_name(&self) -> Option<&str> {
+        self.tree.get("ladder")?.get("variable")?.text()
+    }
+
+    /// Fills the ladder, which cannot use the step that it makes.
+    pub(crate) fn ladder(&self, problems: &mut Vec<Problem>) -> Option<Node> {
+        let ladder = self.tree.get("ladder")?;
+        Some(fill_at(ladder, &["ladder"], &self.scopes(None, None), problems))
+    }
+
+    /// Fills the whole tree.
+    pub(crate) fn fill(&self, step: Option<u64>, run: Option<&RunScope>, problems: &mut Vec<Problem>) -> Node {
+        fill(&self.tree, &self.scopes(step, run), problems)
+    }
+
+    fn scopes(&self, step: Option<u64>, run: Option<&RunScope>) -> Scopes<'_> {
+        let vars = self.tree.get("vars");
+        let mut known = Map::new();
+        known.insert("vars".to_owned(), vars.map_or_else(|| json!({}), Node::to_value));
+        known.insert("host".to_owned(), json!(self.host));
+        let mut declared = [
+            ("vars", keys(vars)),
+            ("host", names(scope::HOST)),
+            ("run", names(scope::RUN)),
+            ("secrets", keys(self.tree.get("secrets"))),
+        ]
+        .into_iter()
+        .collect::<indexmap::IndexMap<_, _>>();
+        if let Some(name) = self.step_name() {
+            declared.insert("step", vec![name.to_owned()]);
+            known.extend(step.map(|step| ("step".to_owned(), json!({ name: step }))));
+        }
+        if let Some(run) = run {
+            known.insert("run".to_owned(), json!({ "scaler": run.scaler, "folder": run.folder, "id": run.id }));
+            known.insert("secrets".to_owned(), json!(run.secrets));
+        }
+        Scopes { declared, known, vars }
+    }
+
+    /// The plan for a step.
+    pub(crate) fn cell(&self, step: Option<u64>, run: Option<&RunScope>) -> Result<CellPlan, Problems> {
+        let mut problems = Vec::new();
+        let tree = self.fill(step, run, &mut problems);
+        let plan = match read_plan(tree.to_value()) {
+            Ok(plan) if problems.is_empty() => plan,
+            Ok(_) => return Err(Problems(problems)),
+            Err(problem) => {
+                problems.push(problem);
+                return Err(Problems(problems));
+            }
+        };
+        let mut cell = resolve(&plan, step, &tree, &mut problems);
+        cell.gates = resolve_gates(&plan, &cell, &tree, &mut problems);
+        let problems = Problems(problems);
+        if problems.has_errors() { Err(problems) } else { Ok(cell) }
+    }
+}
+
+/// The typed plan of a filled tree that has the shape of one.
+pub(crate) fn read_plan(value: Value) -> Result<Plan, Problem> {
+    serde_json::from_value(value).map_err(|error| Problem::error(format!("the plan cannot be read: {error}")))
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn keys(table: Option<&Node>) -> Vec<String> {
+    table.and_then(Node::fields).into_iter().flat_map(|fields| fields.keys().cloned()).collect()
+}
+
+/// Every leaf of a tree with its JSON pointer, in the order of the text.
+pub(crate) fn leaves<'a>(node: &'a Node, pointer: &str, visit: &mut dyn FnMut(&str, &'a Node)) {
+    match &node.data {
+        Data::Table(fields) => {
+            for (key, field) in fields {
+                leaves(&field.node, &join(pointer, key), visit);
+            }
+        }
+        Data::List(nodes) => {
+            for (index, node) in nodes.iter().enumerate() {
+                leaves(node, &format!("{pointer}/{index}"), visit);
+            }
+        }
+        Data::Leaf(_) => visit(pointer, node),
+    }
+}

@@ -1,0 +1,209 @@
+//! The reference read API: points, equipments, last values and history as JSON, read from the store at each request.
+//!
+//! Nothing is cached: the work of an answer grows with its size, as in a real server. Reads run on a few threads with a connection each.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+use hyper::StatusCode;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::{
+    fault::{ApiFault, Faults},
+    http::{self, Ask, Reply},
+    metrics::Metrics,
+    service,
+    store::{Location, Reader, StoreError, Whose},
+};
+use crate::problem::Problems;
+
+/// The most readings of one point in an answer.
+const LIMIT: u32 = 100_000;
+
+/// Options of `scaler reference api`.
+#[derive(Clone, Debug, Args)]
+pub struct ApiArgs {
+    /// The path of an SQLite file, or a postgres:// URL (better given by the environment, where `ps` does not show its password)
+    #[arg(long, env = "SCALER_STORE_URL", hide_env_values = true)]
+    pub store: Location,
+    /// Where requests are answered
+    #[arg(long, default_value = "127.0.0.1:21882")]
+    pub listen: SocketAddr,
+    /// How many reads run at a time; further ones wait
+    #[arg(long, default_value_t = 4)]
+    pub readers: u8,
+    /// A fault, or several joined by `+`: `none`, `slow_reads=DURATION`
+    #[arg(long, default_value = "none")]
+    pub fault: Faults<ApiFault>,
+}
+
+struct Api {
+    args: ApiArgs,
+    turns: Semaphore,
+    idle: Mutex<Vec<Box<dyn Reader>>>,
+    requests: AtomicU64,
+    failures: AtomicU64,
+    rows: AtomicU64,
+    rows_slowed: AtomicU64,
+    delay_us: AtomicU64,
+}
+
+/// Runs the API until SIGTERM.
+pub(super) fn run(args: ApiArgs) -> Result<(), Problems> {
+    service::block_on(async {
+        let listener = service::listen(args.listen).await?;
+        let api = Arc::new(Api {
+            turns: Semaphore::new(usize::from(args.readers.max(1))),
+            args,
+            idle: Mutex::default(),
+            requests: AtomicU64::default(),
+            failures: AtomicU64::default(),
+            rows: AtomicU64::default(),
+            rows_slowed: AtomicU64::default(),
+            delay_us: AtomicU64::default(),
+        });
+        tokio::task::spawn_local(http::serve(listener, move |ask| answer(api.clone(), ask)));
+        service::told_to_end().await
+    })
+}
+
+async fn answer(api: Arc<Api>, ask: Ask) -> Reply {
+    match ask.path.as_str() {
+        "/truth" => return Reply::json(&api.truth()),
+        "/metrics" => return Reply::metrics(api.metrics()),
+        "/health" | "/status" | "/points" | "/equips" | "/values" | "/history" => {}
+        _ => return Reply::not_found(),
+    }
+    let failed = |reason: String| Reply::text(StatusCode::SERVICE_UNAVAILABLE, reason);
+    let Ok(_turn) = api.turns.acquire().await else { return failed("ending\n".to_owned()) };
+    let reading = {
+        let api = api.clone();
+        tokio::task::spawn_blocking(move || api.read(&ask))
+    };
+    match reading.await {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(error)) => {
+            api.failures.fetch_add(1, Ordering::Relaxed);
+            failed(format!("the store cannot be read: {error}\n"))
+        }
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+impl Api {
+    /// Reads with an idle connection; when that one fails, once more with a new one, because the store may have been restarted.
+    fn read(&self, ask: &Ask) -> Result<Reply, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let first = idle.and_then(|mut reader| {
+            let reply = self.reply(reader.as_mut(), ask).ok()?;
+            Some((reader, reply))
+        });
+        let (reader, reply) = if let Some(done) = first {
+            done
+        } else {
+            let mut reader = self.args.store.reader()?;
+            let reply = self.reply(reader.as_mut(), ask)?;
+            (reader, reply)
+        };
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        Ok(reply)
+    }
+
+    fn reply(&self, reader: &mut dyn Reader, ask: &Ask) -> Result<Reply, StoreError> {
+        let (reply, rows) = match ask.path.as_str() {
+            "/points" => listed(&reader.points()?),
+            "/equips" => listed(&reader.equips()?),
+            "/values" => {
+                let values = reader.history(&Whose::All, 1)?;
+                let last = values.into_iter().filter_map(|point| {
+                    let (ts, value) = *point.readings.first()?;
+                    Some(json!({ "topic": point.topic, "ts": ts, "value": value }))
+                });
+                listed(&last.collect::<Vec<_>>())
+            }
+            "/history" => match whose(ask) {
+                Err(reason) => return Ok(Reply::text(StatusCode::BAD_REQUEST, reason)),
+                Ok((whose, limit)) => {
+                    let histories = reader.history(&whose, limit)?;
+                    let rows = histories.iter().map(|history| history.readings.len()).sum();
+                    (Reply::json(&histories), rows)
+                }
+            },
+            "/health" => return reader.totals().map(|_| Reply::health(Ok(()))),
+            _ => {
+                let totals = reader.totals()?;
+                (
+                    Reply::json(
+                        &json!({ "ok": true, "rows": totals.rows, "points": totals.points, "equips": totals.equips }),
+                    ),
+                    1,
+                )
+            }
+        };
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        self.misbehave(rows);
+        Ok(reply)
+    }
+
+    fn misbehave(&self, rows: usize) {
+        for fault in &self.args.fault.0 {
+            match fault {
+                ApiFault::SlowReads { per_row } => {
+                    let delay =
+                        per_row.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)).min(Duration::from_hours(1));
+                    self.rows_slowed.fetch_add(rows as u64, Ordering::Relaxed);
+                    self.delay_us.fetch_add(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+                    thread::sleep(delay);
+                }
+            }
+        }
+    }
+
+    fn truth(&self) -> serde_json::Value {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let delay = Duration::from_micros(get(&self.delay_us));
+        json!({
+            "requests": get(&self.requests),
+            "failures": get(&self.failures),
+            "rows": get(&self.rows),
+            "rows_slowed": get(&self.rows_slowed),
+            "delay_total_s": delay.as_secs_f64(),
+        })
+    }
+
+    fn metrics(&self) -> Metrics {
+        let mut metrics = Metrics::default();
+        metrics.counter("scaler_api_requests_total", "Reads answered.", &[], self.requests.load(Ordering::Relaxed));
+        metrics.counter("scaler_api_failures_total", "Reads that failed.", &[], self.failures.load(Ordering::Relaxed));
+        metrics.counter("scaler_api_rows_total", "Rows answered.", &[], self.rows.load(Ordering::Relaxed));
+        metrics
+    }
+}
+
+fn listed(rows: &[impl serde::Serialize]) -> (Reply, usize) {
+    (Reply::json(&rows), rows.len())
+}
+
+/// Whose history a request wants, and how many readings of each.
+fn whose(ask: &Ask) -> Result<(Whose, u32), &'static str> {
+    let limit = match ask.get("limit").map(str::parse) {
+        None => 100,
+        Some(Ok(limit @ 1..=LIMIT)) => limit,
+        Some(_) => return Err("limit must be a whole number between 1 and 100000\n"),
+    };
+    match (ask.get("points").map(str::parse), ask.get("topic")) {
+        (Some(Ok(points)), None) => Ok((Whose::First(points), limit)),
+        (None, Some(topic)) => Ok((Whose::Topic(topic.to_owned()), limit)),
+        _ => Err("ask for ?points=N or ?topic=TOPIC\n"),
+    }
+}

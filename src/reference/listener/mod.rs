@@ -1,0 +1,98 @@
+//! The reference listener: takes readings from the broker and commits them to the store before it acknowledges them.
+//!
+//! Two threads: this one speaks MQTT and HTTP, the other one commits. A batch is what has come while the one before was committed, so that the
+//! batch size follows the load; when the store is slower than the broker, the listener stops reading and the broker queues. The broker keeps
+//! the session, so a listener that was killed loses nothing: what it had not acknowledged is delivered again, and the store absorbs the copies.
+
+use std::{net::SocketAddr, sync::Arc, thread};
+
+use clap::Args;
+use tokio::sync::mpsc;
+
+use self::{client::Client, counts::Counts};
+use super::{
+    fault::{Faults, ListenerFault},
+    http::{self, Reply},
+    service,
+    store::Location,
+};
+use crate::problem::{Problem, Problems};
+
+mod client;
+mod committer;
+mod counts;
+
+/// Options of `scaler reference listener`.
+#[derive(Clone, Debug, Args)]
+pub struct ListenerArgs {
+    /// The broker's host and port
+    #[arg(long, default_value = "127.0.0.1:21883", value_name = "HOST:PORT")]
+    pub broker: String,
+    /// The path of an SQLite file, or a postgres:// URL (better given by the environment, where `ps` does not show its password)
+    #[arg(long, env = "SCALER_STORE_URL", hide_env_values = true)]
+    pub store: Location,
+    /// A topic filter; may be repeated
+    #[arg(long, default_value = "fbf/#", value_name = "FILTER")]
+    pub subscribe: Vec<String>,
+    /// Where `/health`, `/truth` and `/metrics` are served
+    #[arg(long, default_value = "127.0.0.1:21881")]
+    pub http: SocketAddr,
+    /// The client identifier, which names the session that the broker keeps
+    #[arg(long, default_value = "listener")]
+    pub client_id: String,
+    /// The broker's user
+    #[arg(long, env = "SCALER_BROKER_USER")]
+    pub user: Option<String>,
+    /// The broker's password: from the environment only
+    #[arg(skip = std::env::var("SCALER_BROKER_PASSWORD").ok().map(Password))]
+    pub password: Option<Password>,
+    /// A fault, or several joined by `+`: `none`, `ack_before_commit`
+    #[arg(long, default_value = "none")]
+    pub fault: Faults<ListenerFault>,
+}
+
+/// A password that its debug form does not show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(pub String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Password(…)")
+    }
+}
+
+/// Runs the listener until SIGTERM.
+pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
+    let writer = args.store.writer().map_err(|error| Problem::error(format!("cannot open the store: {error}")))?;
+    let counts = Arc::new(Counts::default());
+    // One batch is committed, one waits here, one gathers in the client: memory is bounded by three.
+    let (jobs, waiting) = mpsc::channel(1);
+    let (committed, done) = mpsc::unbounded_channel();
+    let committing = {
+        let counts = counts.clone();
+        thread::spawn(move || committer::run(writer, waiting, &committed, &counts))
+    };
+    let result = service::block_on(async {
+        let http = service::listen(args.http).await?;
+        let shared = counts.clone();
+        tokio::task::spawn_local(http::serve(http, move |ask| {
+            std::future::ready(match ask.path.as_str() {
+                "/health" => Reply::health(shared.health()),
+                "/truth" => Reply::json(&shared.truth()),
+                "/metrics" => Reply::metrics(shared.metrics()),
+                _ => Reply::not_found(),
+            })
+        }));
+        let mut client = Client::new(args, counts.clone(), jobs, done);
+        tokio::select! {
+            refused = client.run() => Err(refused),
+            ended = service::told_to_end() => ended,
+        }
+    });
+    counts.end();
+    // The client is gone and with it the sender, so the committer ends after the batch that it has.
+    if committing.join().is_err() {
+        return Err(Problem::error("the committing thread panicked").into());
+    }
+    result
+}

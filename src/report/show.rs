@@ -1,0 +1,144 @@
+//! One result in detail: every gate with all that it was decided on, everything that was not measured with its reason, and the
+//! evidence.
+
+use super::{
+    evidence,
+    layout::{Screen, labelled, spelt, table},
+    number, summary,
+};
+use crate::{
+    judge::{
+        result::{CellResult, RunResult},
+        verdict::{GateOutcome, Standing},
+    },
+    measure::measured::{Measured, in_words},
+    plan::gate::Miss,
+};
+
+/// The whole result; `figures` adds every metric that was measured.
+#[must_use]
+pub fn show(result: &RunResult, figures: bool, screen: Screen) -> String {
+    let mut text = format!("{}\n\n", summary::heading(result));
+    for (label, lines) in summary::answer(result) {
+        text.push_str(&labelled(label, &lines, screen));
+    }
+    text.push_str(&labelled("Command", &[result.command.join(" ")], screen));
+    let bars = format!("plan {}, gates {}", result.plan.sha256, result.plan.gates_sha256);
+    text.push_str(&labelled("SHA-256", &[bars], screen));
+    let commits: Vec<String> = result.commits.iter().map(|(name, commit)| format!("{name} {commit}")).collect();
+    text.push_str(&labelled("Commits", &commits, screen));
+    text.push_str(&labelled("Host", &[host(result)], screen));
+    for cell in &result.cells {
+        text.push('\n');
+        text.push_str(&show_cell(cell, figures, screen));
+    }
+    text.push_str(&evidence::around(&result.around, screen));
+    spelt(text, screen)
+}
+
+fn host(result: &RunResult) -> String {
+    let host = &result.host;
+    format!(
+        "scaler may use CPUs {}; {} of memory; {} of disk free; load {:.2} at the start; kernel {}",
+        host.affinity,
+        bytes(host.memory_bytes),
+        bytes(host.disk_free_bytes),
+        host.load1_at_start,
+        host.kernel
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn bytes(bytes: u64) -> String {
+    in_words(bytes as f64, crate::plan::gate::Unit::Bytes)
+}
+
+fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
+    let repeat = if cell.repeat > 1 { format!(" (run {} of it)", cell.repeat) } else { String::new() };
+    let cause = cell.verdict.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+    let mut text = format!("{}{repeat}: {}{cause}\n", cell.name, cell.verdict.word.text());
+    text += &("\n".to_owned() + &gates(cell, screen) + "\n");
+    let unmeasured: Vec<String> = cell
+        .metrics
+        .iter()
+        .filter_map(|(name, measured)| match measured {
+            Measured::Unmeasured { why } => Some(format!("- {name}: {why}")),
+            Measured::Value(_) => None,
+        })
+        .collect();
+    text.push_str(&labelled("Unmeasured", &unmeasured, screen));
+    text.push_str(&evidence::of(cell, screen));
+    if figures {
+        text += &("\n".to_owned() + &all_figures(cell, screen));
+    }
+    text
+}
+
+fn gates(cell: &CellResult, screen: Screen) -> String {
+    let headings = ["gate", "ended", "value", "bar", "margin", "n", "window", "a miss means", "remarks"];
+    let rows: Vec<Vec<String>> = cell.gates.iter().map(gate).collect();
+    table(&headings.map(str::to_owned), &rows, screen)
+}
+
+fn gate(gate: &GateOutcome) -> Vec<String> {
+    let words =
+        |value: Option<f64>| value.map_or_else(|| number::UNMEASURED.to_owned(), |value| in_words(value, gate.unit));
+    let name = if gate.name == gate.metric { gate.name.clone() } else { format!("{}: {}", gate.name, gate.metric) };
+    let remarks = [&gate.why, &gate.demoted, &gate.because].into_iter().flatten().cloned().collect::<Vec<_>>();
+    vec![
+        name,
+        ended(gate.standing).to_owned(),
+        words(gate.value),
+        format!("{} {}", gate.comparison.sign(), gate.bound_text),
+        words(gate.margin),
+        gate.n.map_or_else(|| number::UNMEASURED.to_owned(), |n| n.to_string()),
+        gate.window.clone(),
+        miss(gate),
+        remarks.join("; "),
+    ]
+}
+
+fn ended(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Held => "held",
+        Standing::Broken => "broken",
+        Standing::Unmeasured => "unmeasured",
+    }
+}
+
+fn miss(gate: &GateOutcome) -> String {
+    match (gate.miss, &gate.cause) {
+        (Miss::Fail, _) if gate.proof => "fail, proven".to_owned(),
+        (Miss::Fail, _) => "fail".to_owned(),
+        (Miss::Inconclusive, Some(cause)) => format!("inconclusive: {cause}"),
+        (Miss::Inconclusive, None) => "inconclusive".to_owned(),
+        (Miss::Caveat, _) => "caveat".to_owned(),
+    }
+}
+
+fn all_figures(cell: &CellResult, screen: Screen) -> String {
+    let headings = ["metric", "value", "95% interval", "n", "window", "remarks"];
+    let rows: Vec<Vec<String>> = cell
+        .metrics
+        .iter()
+        .filter_map(|(name, measured)| {
+            let figure = measured.figure()?;
+            let interval = match (figure.low, figure.high) {
+                (Some(low), Some(high)) => {
+                    format!("{} to {}", in_words(low, figure.unit), in_words(high, figure.unit))
+                }
+                _ => String::new(),
+            };
+            let note = figure.note.clone().unwrap_or_default();
+            Some(vec![
+                name.clone(),
+                number::figure(figure),
+                interval,
+                figure.n.to_string(),
+                figure.window.clone(),
+                note,
+            ])
+        })
+        .collect();
+    table(&headings.map(str::to_owned), &rows, screen)
+}

@@ -1,0 +1,107 @@
+//! The last screen of a run: the table, the answer, the reason, what it does not say, and where to look next.
+
+use super::{
+    columns::{Columns, first_failure, step},
+    layout::{Screen, labelled, spelt, table},
+    number,
+};
+use crate::{
+    judge::{
+        result::RunResult,
+        verdict::{Bottleneck, Confidence},
+    },
+    measure::measured::in_words,
+    plan::gate::Unit,
+};
+
+/// The summary of a result that lies at `path`.
+#[must_use]
+pub fn summary(result: &RunResult, path: &str, screen: Screen) -> String {
+    let mut text = format!("{}\n\n", heading(result));
+    text.push_str(&steps(result, screen));
+    text.push('\n');
+    for (label, lines) in answer(result) {
+        text.push_str(&labelled(label, &lines, screen));
+    }
+    text.push_str(&labelled("Result", &[path.to_owned()], screen));
+    text.push_str(&labelled("More", &[format!("scaler results show {}", result.run_id)], screen));
+    spelt(text, screen)
+}
+
+/// The plan, its question, the run and the machine.
+pub(super) fn heading(result: &RunResult) -> String {
+    let host = &result.host;
+    let cpus = if host.cpus == 1 { "CPU" } else { "CPUs" };
+    format!(
+        "{}: {}\n{}, {}, {} with {} {cpus} ({}), scaler {}",
+        result.plan.name,
+        result.plan.question,
+        result.run_id,
+        number::moment(result.started_unix_ms),
+        host.name,
+        host.cpus,
+        host.cpu_model,
+        result.scaler_version
+    )
+}
+
+/// One row for each cell.
+fn steps(result: &RunResult, screen: Screen) -> String {
+    let columns = Columns::of(&[result]);
+    let name = result.plan.step_name.clone().unwrap_or_else(|| "cell".to_owned());
+    let headings = [vec![name, "verdict".to_owned()], columns.headings(), vec!["first failure".to_owned()]].concat();
+    let row = |cell| [vec![step(cell), word(cell)], columns.figures(cell), vec![first_failure(cell)]].concat();
+    let rows: Vec<Vec<String>> = result.cells.iter().map(row).collect();
+    table(&headings, &rows, screen)
+}
+
+fn word(cell: &crate::judge::result::CellResult) -> String {
+    cell.verdict.word.text().to_owned()
+}
+
+/// The answer and what belongs to it, label by label.
+pub(super) fn answer(result: &RunResult) -> Vec<(&'static str, Vec<String>)> {
+    let verdict = &result.verdict;
+    let interrupted = if result.interrupted { ", interrupted" } else { "" };
+    let named = |step: Option<u64>| step.map(|step| at_step(result, step)).into_iter().collect::<Vec<_>>();
+    let highest = if result.plan.step_name.is_some() && verdict.highest_pass.is_none() {
+        vec!["none".to_owned()]
+    } else {
+        named(verdict.highest_pass)
+    };
+    let cell_caveats = result
+        .cells
+        .iter()
+        .flat_map(|cell| cell.verdict.caveats.iter().map(|caveat| format!("- {}: {caveat}", cell.name)));
+    let run_caveats = result.caveats.iter().map(|caveat| format!("- {caveat}"));
+    let listed = |list: &indexmap::IndexMap<String, String>| {
+        list.iter().map(|(name, text)| format!("- {name}: {text}")).collect::<Vec<_>>()
+    };
+    vec![
+        ("Verdict", vec![format!("{}{interrupted}", verdict.word.text())]),
+        ("Highest pass", highest),
+        ("Lowest fail", named(verdict.lowest_fail)),
+        ("Stopped by", vec![verdict.stopped_by.clone()]),
+        ("Bottleneck", verdict.bottleneck.iter().map(bottleneck).collect()),
+        ("Caveats", run_caveats.chain(cell_caveats).collect()),
+        ("Not proven", listed(&result.plan.not_proven)),
+        ("Not covered", listed(&result.plan.not_covered)),
+    ]
+}
+
+/// `5000 points`.
+#[expect(clippy::cast_precision_loss, reason = "steps stay below 2^53")]
+fn at_step(result: &RunResult, step: u64) -> String {
+    let name = result.plan.step_name.as_deref().unwrap_or_default();
+    format!("{} {name}", in_words(step as f64, Unit::Count)).trim_end().to_owned()
+}
+
+/// The part at its limit, the evidence, and how sure that is.
+pub(super) fn bottleneck(bottleneck: &Bottleneck) -> String {
+    let Bottleneck { part, evidence, confidence } = bottleneck;
+    match (part, confidence) {
+        (None, _) => format!("none found: {evidence}"),
+        (Some(part), Confidence::High) => format!("{part}: {evidence}"),
+        (Some(part), sure) => format!("{part}, with {} confidence: {evidence}", sure.text()),
+    }
+}

@@ -1,0 +1,244 @@
+//! One cell: its target, its watches, its phases in order, and whatever must be put right at its end.
+
+use serde_json::json;
+
+use super::{
+    interpreter::{Halt, Interpreter},
+    ladder::Next,
+    subjects::subjects,
+    world::{Answer, Call},
+};
+use crate::{
+    plan::{
+        checked::{CellPlan, NamedPhase},
+        load::{Load, Preflight},
+        phase::Phase,
+        target::Target,
+        watch::Watch,
+    },
+    record::entry::{CellFinished, CellStarted, CutShort, Entry, EventKind, WindowClosed, WindowOpened},
+};
+
+/// What a cell is called and counted as.
+pub(super) struct CellName {
+    pub(super) number: u32,
+    pub(super) name: String,
+    pub(super) step: Option<u64>,
+    pub(super) repeat: u32,
+}
+
+impl CellName {
+    /// The name of the cell that the ladder wants next.
+    pub(super) fn new(number: u32, variable: Option<&str>, step: Option<u64>, repeat: u32) -> Self {
+        let base = match (variable, step) {
+            (Some(variable), Some(step)) => format!("{variable}={step}"),
+            _ => "all".to_owned(),
+        };
+        let name = if repeat > 1 { format!("{base} #{repeat}") } else { base };
+        Self { number, name, step, repeat }
+    }
+
+    /// The same from the ladder's decision; none when it stops.
+    pub(super) fn of(next: &Next, number: u32, variable: Option<&str>) -> Option<Self> {
+        match next {
+            Next::Cell { step, repeat, .. } => Some(Self::new(number, variable, *step, *repeat)),
+            Next::Stop { .. } => None,
+        }
+    }
+}
+
+impl Interpreter<'_> {
+    /// Runs a cell. What stops only this cell is journaled and is `Ok`; what stops the whole run is the error.
+    pub(super) fn cell(&mut self, name: &CellName, plan: &CellPlan) -> Result<(), Halt> {
+        self.record(Entry::CellStarted(CellStarted {
+            at: self.now(),
+            cell: name.number,
+            name: name.name.clone(),
+            step: name.step,
+            condition: None,
+            repeat: name.repeat,
+            subjects: subjects(plan),
+            gates: plan.gates.clone(),
+        }))?;
+        let outcome = self.cell_body(name, plan);
+        let cut_short = cut_short(outcome.as_ref().err());
+        if let Some(CutShort::PhaseFailed(reason)) = &cut_short {
+            self.event(EventKind::PhaseFailed, &name.name, reason.clone())?;
+        }
+        self.tidy_cell()?;
+        self.compare_others(plan)?;
+        self.record(Entry::CellFinished(CellFinished { at: self.now(), cell: name.number, cut_short }))?;
+        self.sync()?;
+        match outcome {
+            Err(halt @ (Halt::Interrupted | Halt::Refused(_) | Halt::Journal(_))) => Err(halt),
+            _ if self.interrupted() => Err(Halt::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn cell_body(&mut self, name: &CellName, plan: &CellPlan) -> Result<(), Halt> {
+        self.ask(Call::UsePlan(Box::new(plan.clone())))?;
+        let fresh = match &plan.target {
+            Target::Processes(processes) => processes.fresh_per_cell,
+            Target::Compose(compose) => compose.fresh_per_cell,
+            Target::External(_) => false,
+        };
+        let started = self.start_target(fresh && name.number > 0)?;
+        for (watch, checked) in &plan.watches {
+            if !matches!(checked.watch, Watch::Canary(_)) {
+                self.start(plan, watch)?;
+            }
+        }
+        if started || name.number == 0 {
+            self.preflight(plan)?;
+        }
+        self.guard_live(plan.live_safety.as_ref());
+        for phase in &plan.phases {
+            self.window(plan, phase)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all else on the engine is as it was before the target was started.
+    fn compare_others(&mut self, plan: &CellPlan) -> Result<(), Halt> {
+        if !matches!(plan.target, Target::Compose(_)) || !self.standing.target_up {
+            return Ok(());
+        }
+        self.begin_tidying();
+        let compared = self.ask(Call::CompareOthers).map(|_| ());
+        let outcome = self.tolerate(compared);
+        self.end_tidying();
+        outcome
+    }
+
+    /// Starts the target when it is down, or anew when the plan wants it fresh; says whether it did.
+    pub(super) fn start_target(&mut self, fresh: bool) -> Result<bool, Halt> {
+        if self.standing.target_up && !fresh {
+            return Ok(false);
+        }
+        self.standing.target_up = true;
+        self.ask(Call::StartTarget { fresh })?;
+        Ok(true)
+    }
+
+    /// Runs a phase inside its window; the loads' slices end at its edges.
+    pub(super) fn window(&mut self, plan: &CellPlan, phase: &NamedPhase) -> Result<(), Halt> {
+        let measured = matches!(&phase.phase, Phase::Hold(hold) if hold.measure);
+        let kind = phase.phase.key().to_owned();
+        self.record(Entry::WindowOpened(WindowOpened { at: self.now(), name: phase.name.clone(), kind, measured }))?;
+        let outcome = self.phase(plan, phase);
+        if !self.standing.loads.is_empty() && !matches!(outcome, Err(Halt::Journal(_))) {
+            self.begin_tidying();
+            let cut = self.try_ask(Call::CutSlices);
+            self.end_tidying();
+            cut?.ok();
+        }
+        self.record(Entry::WindowClosed(WindowClosed { at: self.now(), name: phase.name.clone() }))?;
+        self.sync()?;
+        match outcome {
+            Err(Halt::PhaseFailed(reason)) => Err(Halt::PhaseFailed(format!("phase `{}`: {reason}", phase.name))),
+            other => other,
+        }
+    }
+
+    /// Starts a load, watch or canary by name.
+    pub(super) fn start(&mut self, plan: &CellPlan, name: &str) -> Result<(), Halt> {
+        if plan.loads.contains_key(name) {
+            self.standing.loads.push(name.to_owned());
+            self.ask(Call::StartLoad(name.to_owned()))?;
+        } else {
+            self.standing.watches.push(name.to_owned());
+            self.ask(Call::StartWatch(name.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    /// Stops a load, watch or canary by name; one that does not run is left alone.
+    pub(super) fn stop(&mut self, name: &str) -> Result<(), Halt> {
+        let is_load = self.standing.loads.iter().any(|load| load == name);
+        let is_watch = self.standing.watches.iter().any(|watch| watch == name);
+        if is_load {
+            self.standing.loads.retain(|load| load != name);
+            self.ask(Call::StopLoad(name.to_owned()))?;
+        } else if is_watch {
+            self.standing.watches.retain(|watch| watch != name);
+            self.ask(Call::StopWatch(name.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    /// One reading for each load's account and prefix must reach the store: a broker acknowledges what its ACL denies.
+    fn preflight(&mut self, plan: &CellPlan) -> Result<(), Halt> {
+        for (name, load) in &plan.loads {
+            let Load::MqttPublish(publish) = load else { continue };
+            let Some(preflight) = &publish.preflight else { continue };
+            let late = std::mem::replace(&mut self.late, json!({ "preflight": { "topic": preflight.topic } }));
+            let seen = self.preflight_of(name, preflight);
+            self.late = late;
+            seen?;
+        }
+        Ok(())
+    }
+
+    fn preflight_of(&mut self, load: &str, preflight: &Preflight) -> Result<(), Halt> {
+        let topic = preflight.topic.clone();
+        self.ask(Call::Preflight { load: load.to_owned(), topic: topic.clone() })?;
+        let limit = self.now() + preflight.within.as_secs_f64();
+        loop {
+            if let Ok(Answer::Number(count)) = self.try_ask(Call::Query(preflight.query.clone()))?
+                && count >= 1.0
+            {
+                return Ok(());
+            }
+            if self.now() >= limit {
+                return Err(Halt::Refused(format!(
+                    "the preflight reading of load `{load}` on topic `{topic}` was acknowledged and did not reach the store within {} \
+                     (query `{}`): check the account, the broker's ACL and the ingest path",
+                    preflight.within, preflight.query
+                )));
+            }
+            let next = self.now() + 0.1;
+            self.pause_until(next)?;
+        }
+    }
+
+    /// Puts right what the cell left: loads, then canaries and watches, then what is down. An interruption does not stop it; a
+    /// second one leaves out everything but what is down.
+    fn tidy_cell(&mut self) -> Result<(), Halt> {
+        self.guard_live(None);
+        self.begin_tidying();
+        let names: Vec<String> =
+            self.standing.loads.iter().rev().chain(self.standing.watches.iter().rev()).cloned().collect();
+        for name in names {
+            if !self.hurried() {
+                let stopped = self.stop(&name);
+                self.tolerate(stopped)?;
+            }
+        }
+        for service in self.standing.down.clone() {
+            let back = self.bring_back(&service, std::time::Duration::from_secs(30)).map(|_| ());
+            self.tolerate(back)?;
+        }
+        self.end_tidying();
+        Ok(())
+    }
+
+    /// While putting things right, what does not work is journaled and the rest is still done; a lost journal is not tolerated.
+    pub(super) fn tolerate(&mut self, outcome: Result<(), Halt>) -> Result<(), Halt> {
+        match outcome {
+            Ok(()) | Err(Halt::Interrupted) => Ok(()),
+            Err(Halt::PhaseFailed(reason) | Halt::Refused(reason) | Halt::LiveSafety(reason)) => {
+                self.event(EventKind::Note, "scaler", format!("while putting things right: {reason}"))
+            }
+            Err(halt @ Halt::Journal(_)) => Err(halt),
+        }
+    }
+}
+
+fn cut_short(halt: Option<&Halt>) -> Option<CutShort> {
+    Some(match halt? {
+        Halt::LiveSafety(cause) => CutShort::LiveSafety(cause.clone()),
+        Halt::PhaseFailed(reason) | Halt::Refused(reason) => CutShort::PhaseFailed(reason.clone()),
+        Halt::Interrupted | Halt::Journal(_) => CutShort::Interrupted,
+    })
+}

@@ -1,0 +1,299 @@
+//! What each call does.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
+
+use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier};
+use crate::{
+    ends::{Ends, NumberQuery},
+    plan::{
+        checked::CellPlan,
+        target::{Compose, Target},
+    },
+    run::{
+        emit::Emit,
+        world::{Answer, Call, Failure, Request},
+    },
+    store::Store,
+    target::{
+        command::{self, Output},
+        compose::{Project, Refused, Stack},
+        folder::RunFolder,
+        launcher::Launcher,
+        services::Services,
+    },
+    watch::{self, Surroundings, usage::float},
+    web::Web,
+};
+
+/// How long a statement of a phase may take: a year of rows is counted in minutes.
+const STATEMENT_LIMIT: Duration = Duration::from_mins(10);
+
+/// Everything that calls act with.
+pub(super) struct Hands {
+    config: RealWorldConfig,
+    emit: Emit,
+    folder: RunFolder,
+    launcher: Arc<Launcher>,
+    services: Arc<Services>,
+    project: RwLock<Option<Result<Arc<Project>, String>>>,
+    plan: RwLock<Option<Arc<InUse>>>,
+    loads: Loads,
+    courier: Courier,
+    watches: Mutex<HashMap<String, watch::Running>>,
+}
+
+/// A plan and the ends that were opened for it.
+struct InUse {
+    ends: Ends,
+    stores: Pool<Store>,
+    queries: Pool<NumberQuery>,
+    webs: Mutex<HashMap<String, Arc<Web>>>,
+}
+
+impl Hands {
+    pub(super) fn new(config: RealWorldConfig, folder: RunFolder, launcher: Arc<Launcher>, emit: Emit) -> Self {
+        let services = Arc::new(Services::new(Arc::clone(&launcher), folder.clone(), emit.clone()));
+        let loads = Loads::new(emit.clone(), config.clock, Arc::clone(&launcher), folder.clone());
+        Self {
+            loads,
+            courier: Courier::default(),
+            config,
+            emit,
+            folder,
+            launcher,
+            services,
+            project: RwLock::default(),
+            plan: RwLock::default(),
+            watches: Mutex::default(),
+        }
+    }
+
+    pub(super) fn use_plan(&self, plan: CellPlan) {
+        match &plan.target {
+            Target::Processes(processes) => self.services.use_plan(processes),
+            Target::Compose(compose) => self.use_project(compose, &plan),
+            Target::External(_) => {}
+        }
+        let ends = Ends::new(Arc::new(plan), self.config.plan_folder.clone());
+        let in_use = InUse { ends, stores: Pool::default(), queries: Pool::default(), webs: Mutex::default() };
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(in_use));
+    }
+
+    /// The project is the same in all cells: what a run started, it must also find again.
+    fn use_project(&self, compose: &Compose, plan: &CellPlan) {
+        let mut project = self.project.write().unwrap_or_else(PoisonError::into_inner);
+        if project.is_none() {
+            let stack = Stack::resolve(compose, &plan.isolation, &self.config.plan_folder);
+            let made = stack.and_then(|stack| Project::new(stack, self.config.host_cpus, self.emit.clone()));
+            *project = Some(made.map(Arc::new).map_err(|Refused(why)| why));
+        }
+    }
+
+    /// The target's containers, if it has some.
+    fn project(&self) -> Result<Option<Arc<Project>>, Failure> {
+        let project = self.project.read().unwrap_or_else(PoisonError::into_inner);
+        project.clone().transpose().map_err(Failure::Refused)
+    }
+
+    fn plan(&self) -> Result<Arc<InUse>, String> {
+        let plan = self.plan.read().unwrap_or_else(PoisonError::into_inner);
+        plan.clone().ok_or_else(|| "no plan is in use".to_owned())
+    }
+
+    pub(super) fn answer(&self, call: Call) -> Result<Answer, Failure> {
+        match call {
+            Call::StartTarget { fresh } => {
+                if fresh {
+                    self.close_idle();
+                }
+                match self.project()? {
+                    Some(project) => project.start(fresh),
+                    None => self.services.start(fresh),
+                }
+                .map(|()| Answer::Done)
+            }
+            Call::StopTarget => {
+                self.close_idle();
+                self.stop_target();
+                Ok(Answer::Done)
+            }
+            Call::TakeDown { service, how } => {
+                self.close_idle();
+                match self.project()? {
+                    Some(project) => project.take_down(&service, how),
+                    None => self.services.take_down(&service, how),
+                }
+            }
+            Call::BringBack { service, within } => match self.project()? {
+                Some(project) => project.bring_back(&service, within),
+                None => self.services.bring_back(&service, within),
+            },
+            Call::CompareOthers => {
+                let compare = |project: Arc<Project>| project.compare_others().map_err(Failure::Failed);
+                self.project()?.map_or(Ok(()), compare).map(|()| Answer::Done)
+            }
+            other => self.attempt(other).map_err(Failure::Failed),
+        }
+    }
+
+    fn attempt(&self, call: Call) -> Result<Answer, String> {
+        match call {
+            Call::StartWatch(name) => self.start_watch(&name),
+            Call::StopWatch(name) => self.stop_watch(&name),
+            Call::Query(name) => self.query(&name),
+            Call::Rows { connection, statement } => self.rows(&connection, &statement),
+            Call::Execute { connection, statement } => self.execute(&connection, &statement),
+            Call::Request(request) => self.request(&request),
+            Call::Command { command, within } => self.command(&command, within),
+            Call::SampleLive => self.sample_live(),
+            Call::StartLoad(name) => self.loads.start(&name, &self.plan()?.ends).map(|()| Answer::Done),
+            Call::StopLoad(name) => self.loads.stop(&name).map(|()| Answer::Done),
+            Call::CutSlices => {
+                self.loads.cut();
+                Ok(Answer::Done)
+            }
+            Call::CanaryUnseen(name) => self.canary_unseen(&name),
+            Call::QuietCanary(name) => self.quiet_canary(&name),
+            Call::Publish { connection, messages } => self.publish(&connection, &messages),
+            Call::Preflight { load, topic } => {
+                self.courier.preflight(&self.plan()?.ends, &load, &topic, self.config.clock).map(|()| Answer::Done)
+            }
+            Call::UsePlan(_)
+            | Call::StartTarget { .. }
+            | Call::StopTarget
+            | Call::TakeDown { .. }
+            | Call::BringBack { .. }
+            | Call::CompareOthers => {
+                unreachable!("answered before")
+            }
+        }
+    }
+
+    fn query(&self, name: &str) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        plan.queries.using(name, |name| plan.ends.query(name, STATEMENT_LIMIT), NumberQuery::read).map(Answer::Number)
+    }
+
+    fn rows(&self, connection: &str, statement: &str) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        let open = |name: &str| plan.ends.store(name, STATEMENT_LIMIT);
+        let rows = plan.stores.using(connection, open, |store| store.rows(statement))?;
+        Ok(Answer::Rows { rows: rows.rows, seconds: rows.seconds })
+    }
+
+    fn execute(&self, connection: &str, statement: &str) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        let open = |name: &str| plan.ends.store(name, STATEMENT_LIMIT);
+        plan.stores.using(connection, open, |store| store.execute(statement)).map(|()| Answer::Done)
+    }
+
+    fn request(&self, request: &Request) -> Result<Answer, String> {
+        let web = self.plan()?.web(&request.connection)?;
+        let fetched = web.request(request.method, &request.path, request.body.as_ref())?;
+        Ok(Answer::Response { status: fetched.status, body: fetched.body, seconds: fetched.seconds })
+    }
+
+    fn command(&self, command: &[String], within: Duration) -> Result<Answer, String> {
+        let Output { status, stdout, stderr, seconds } =
+            command::run(&self.launcher, command, &self.config.plan_folder, within)?;
+        Ok(Answer::Output { status, stdout, stderr, seconds })
+    }
+
+    fn sample_live(&self) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        let url = plan.ends.plan().live_safety.as_ref().and_then(|safety| safety.url.as_deref());
+        let url = url.filter(|_| self.config.live_check);
+        live::look(url, self.folder.path()).map(Answer::Live)
+    }
+
+    fn watches(&self) -> MutexGuard<'_, HashMap<String, watch::Running>> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start_watch(&self, name: &str) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        let watch = plan.ends.plan().watches.get(name).ok_or_else(|| format!("the plan has no watch `{name}`"))?;
+        let around = Surroundings {
+            emit: self.emit.clone(),
+            clock: self.config.clock,
+            ends: plan.ends.clone(),
+            services: Arc::clone(&self.services),
+            project: self.project().map_err(|failure| failure.reason().to_owned())?,
+            launcher: Arc::clone(&self.launcher),
+            folder: self.folder.path().to_owned(),
+        };
+        let mut watches = self.watches();
+        if watches.contains_key(name) {
+            return Err(format!("watch `{name}` runs already"));
+        }
+        watches.insert(name.to_owned(), watch::start(name, watch, &around)?);
+        Ok(Answer::Done)
+    }
+
+    fn stop_watch(&self, name: &str) -> Result<Answer, String> {
+        let watch = self.watches().remove(name).ok_or_else(|| format!("watch `{name}` does not run"))?;
+        watch.stop();
+        Ok(Answer::Done)
+    }
+
+    fn quiet_canary(&self, name: &str) -> Result<Answer, String> {
+        let watches = self.watches();
+        let watch = watches.get(name).ok_or_else(|| format!("canary `{name}` does not run"))?;
+        watch.quiet();
+        Ok(Answer::Done)
+    }
+
+    fn canary_unseen(&self, name: &str) -> Result<Answer, String> {
+        let watches = self.watches();
+        let watch = watches.get(name).ok_or_else(|| format!("canary `{name}` does not run"))?;
+        let unseen = watch.unseen().ok_or_else(|| format!("watch `{name}` is no canary"))?;
+        Ok(Answer::Number(float(unseen)))
+    }
+
+    fn publish(&self, connection: &str, messages: &[String]) -> Result<Answer, String> {
+        let sent = self.courier.publish(&self.plan()?.ends, connection, messages, self.config.clock)?;
+        Ok(Answer::Published { messages: sent.messages, acked: sent.acked, seconds: sent.seconds })
+    }
+
+    /// Closes connections that nobody uses, so that a server which waits for its clients can end.
+    fn close_idle(&self) {
+        if let Ok(plan) = self.plan() {
+            plan.stores.clear();
+            plan.queries.clear();
+        }
+    }
+
+    fn stop_target(&self) {
+        match self.project() {
+            Ok(Some(project)) => project.stop(),
+            _ => self.services.stop(),
+        }
+    }
+
+    /// Ends everything that was started.
+    pub(super) fn let_go(&self) {
+        self.courier.let_go();
+        self.loads.let_go();
+        let watches: Vec<_> = self.watches().drain().map(|(_, watch)| watch).collect();
+        watches.into_iter().for_each(watch::Running::stop);
+        self.close_idle();
+        self.stop_target();
+        self.launcher.kill_all();
+    }
+}
+
+impl InUse {
+    fn web(&self, name: &str) -> Result<Arc<Web>, String> {
+        let mut webs = self.webs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(web) = webs.get(name) {
+            return Ok(Arc::clone(web));
+        }
+        let web = Arc::new(self.ends.web(name)?);
+        webs.insert(name.to_owned(), Arc::clone(&web));
+        Ok(web)
+    }
+}

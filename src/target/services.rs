@@ -1,0 +1,258 @@
+//! The processes of the target, from the first start to the last end.
+
+use std::{
+    fs, io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use indexmap::IndexMap;
+
+use super::{
+    child::{Child, describe},
+    folder::RunFolder,
+    launcher::Launcher,
+    order::starting_order,
+    ports,
+    ready::{Waited, wait_until_ready},
+    watched::{Purpose, Watched},
+};
+use crate::{
+    plan::target::{Processes, Service},
+    record::entry::EventKind,
+    run::{emit::Emit, world::Failure},
+};
+
+/// How long a port may still be held by a process that was just killed.
+const PORT_RELEASE: Duration = Duration::from_secs(2);
+/// How long a process without a sign of readiness may take to become its command.
+const LAUNCH_LIMIT: Duration = Duration::from_secs(10);
+
+/// What a watch sees of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The service's name.
+    pub name: String,
+    /// Its process, if it runs.
+    pub pid: Option<u32>,
+    /// How often it was started.
+    pub starts: u64,
+}
+
+struct Slot {
+    service: Service,
+    running: Option<Watched>,
+    starts: u64,
+}
+
+/// The target's processes. Whatever takes time happens under no lock; operations on the whole target are taken one at a time.
+pub struct Services {
+    launcher: Arc<Launcher>,
+    folder: RunFolder,
+    emit: Emit,
+    slots: Mutex<IndexMap<String, Slot>>,
+    one_at_a_time: Mutex<()>,
+    /// Counts the stops, so that a start that is under way gives up.
+    stops: AtomicU64,
+}
+
+impl Services {
+    /// No processes yet.
+    #[must_use]
+    pub fn new(launcher: Arc<Launcher>, folder: RunFolder, emit: Emit) -> Self {
+        Self {
+            launcher,
+            folder,
+            emit,
+            slots: Mutex::default(),
+            one_at_a_time: Mutex::default(),
+            stops: AtomicU64::new(0),
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, IndexMap<String, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses these commands for what is started from now on; processes that run are kept until they are stopped.
+    pub fn use_plan(&self, processes: &Processes) {
+        let mut slots = self.slots();
+        let mut old = std::mem::take(&mut *slots);
+        for (name, service) in &processes.services {
+            let (running, starts) = old.shift_remove(name).map_or((None, 0), |slot| (slot.running, slot.starts));
+            slots.insert(name.clone(), Slot { service: service.clone(), running, starts });
+        }
+        slots.extend(old.into_iter().filter(|(_, slot)| slot.running.is_some()));
+    }
+
+    /// The services as they are.
+    #[must_use]
+    pub fn seen(&self) -> Vec<Seen> {
+        let seen = |(name, slot): (&String, &Slot)| {
+            let alive = slot.running.as_ref().filter(|running| running.child().ended().is_none());
+            Seen { name: name.clone(), pid: alive.map(|running| running.child().pid()), starts: slot.starts }
+        };
+        self.slots().iter().map(seen).collect()
+    }
+
+    /// Starts what does not run, in order; `fresh` stops everything and empties the folder first.
+    ///
+    /// # Errors
+    /// Refused when a port is held, a process does not become ready or ends before.
+    pub fn start(&self, fresh: bool) -> Result<(), Failure> {
+        let stops = self.stops.load(Ordering::SeqCst);
+        let _turn = self.turn();
+        if fresh {
+            self.stop_all();
+            self.folder.empty().map_err(|error| Failure::Refused(format!("no fresh start: {error}")))?;
+        }
+        let plan: IndexMap<String, Service> =
+            self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
+        for name in starting_order(&plan).map_err(Failure::Refused)? {
+            if self.running(&name).is_some_and(|running| running.child().ended().is_none()) {
+                continue;
+            }
+            let (pid, took) = self.start_one(&name, &plan[&name], None, stops)?;
+            self.emit.event(
+                EventKind::Started,
+                &name,
+                format!("process {pid}, ready after {:.3} s", took.as_secs_f64()),
+            );
+        }
+        Ok(())
+    }
+
+    /// Stops everything in reverse order. A start that is under way gives up first.
+    pub fn stop(&self) {
+        self.stops.fetch_add(1, Ordering::SeqCst);
+        let _turn = self.turn();
+        self.stop_all();
+    }
+
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop_all(&self) {
+        let plan: IndexMap<String, Service> =
+            self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
+        let mut order = starting_order(&plan).unwrap_or_else(|_| plan.keys().cloned().collect());
+        order.reverse();
+        for name in order {
+            let running = self.slots().get_mut(&name).and_then(|slot| slot.running.take());
+            if let Some(running) = running {
+                running.unwant();
+                running.child().stop(plan[&name].stop_within.0);
+            }
+        }
+    }
+
+    pub(super) fn running(&self, name: &str) -> Option<Watched> {
+        self.slots().get(name)?.running.clone()
+    }
+
+    pub(super) fn service(&self, name: &str) -> Result<Service, Failure> {
+        let slots = self.slots();
+        let slot = slots.get(name).ok_or_else(|| Failure::Failed(format!("the target has no process `{name}`")))?;
+        Ok(slot.service.clone())
+    }
+
+    pub(super) fn emit(&self) -> &Emit {
+        &self.emit
+    }
+
+    pub(super) fn stops_so_far(&self) -> u64 {
+        self.stops.load(Ordering::SeqCst)
+    }
+
+    /// Starts one service and waits until it is ready; `within` replaces the plan's limit. Gives its identifier and how long it took.
+    pub(super) fn start_one(
+        &self,
+        name: &str,
+        service: &Service,
+        within: Option<Duration>,
+        stops: u64,
+    ) -> Result<(u32, Duration), Failure> {
+        let refused = |why: String| Failure::Refused(format!("{name} did not start: {why}"));
+        for port in &service.ports {
+            self.await_port(*port).map_err(&refused)?;
+        }
+        let begun = Instant::now();
+        let running = self.spawn(name, service).map_err(|error| refused(error.to_string()))?;
+        if let Some(slot) = self.slots().get_mut(name) {
+            slot.running = Some(running.clone());
+            slot.starts += 1;
+        }
+        let stopped = || self.stops.load(Ordering::SeqCst) != stops;
+        let give_up = || running.child().ended().is_some() || stopped();
+        let waited = match &service.ready {
+            Some(ready) => wait_until_ready(ready, within.unwrap_or(ready.within.0), &give_up),
+            None => wait_until_launched(running.child(), &give_up),
+        };
+        if waited == Waited::Ready {
+            running.want();
+        }
+        // Looked at after `wanted` was set, so that an end is reported here or by the event, never by nobody.
+        if let Some(status) = running.child().ended() {
+            running.unwant();
+            let log = running.last_words();
+            return Err(refused(format!("it ended with {} before it was ready; {log}", describe(status))));
+        }
+        match waited {
+            Waited::Ready => Ok((running.child().pid(), begun.elapsed())),
+            Waited::GivenUp => Err(Failure::Failed(format!("the start of {name} was given up"))),
+            Waited::TimedOut(why) => Err(refused(format!("not ready in time ({why}); {}", running.last_words()))),
+        }
+    }
+
+    fn await_port(&self, port: u16) -> Result<(), String> {
+        let deadline = Instant::now() + PORT_RELEASE;
+        loop {
+            match ports::require_free(port) {
+                // Only a port that one of our own processes just lost may be waited for; a stranger's is refused at once.
+                Err(_) if self.anything_was_started() && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    fn anything_was_started(&self) -> bool {
+        self.slots().values().any(|slot| slot.starts > 0)
+    }
+
+    fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+        let purpose = Purpose {
+            name,
+            command: &service.command,
+            cpuset: service.cpuset.as_deref(),
+            env: &service.env,
+            folder: &self.folder.service(name)?,
+            log: &self.folder.log(name)?,
+        };
+        Watched::spawn(&self.launcher, &purpose, self.emit.clone())
+    }
+}
+
+/// Without a sign of readiness a process counts as ready once it is no longer the launcher but its command.
+fn wait_until_launched(child: &Child, give_up: &dyn Fn() -> bool) -> Waited {
+    let deadline = Instant::now() + LAUNCH_LIMIT;
+    loop {
+        if give_up() {
+            return Waited::GivenUp;
+        }
+        let arguments = fs::read(format!("/proc/{}/cmdline", child.pid())).unwrap_or_default();
+        let launcher = arguments.split(|byte| *byte == 0).nth(1) == Some(b"launch");
+        if !launcher && !arguments.is_empty() {
+            return Waited::Ready;
+        }
+        if Instant::now() >= deadline {
+            return Waited::TimedOut("the command was not run".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

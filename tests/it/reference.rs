@@ -1,0 +1,11 @@
+//! The reference target, as processes, against clients that are not ours: it is what scaler is calibrated against.
+
+mod api;
+mod broker;
+mod faults;
+mod hostile;
+mod listener;
+mod postgres;
+mod services;
+mod sessions;
+mod sink;
