@@ -4,6 +4,7 @@
 mod containers;
 mod events;
 mod others;
+mod owned;
 mod stats;
 mod usage;
 
@@ -15,6 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 pub use containers::Container;
 pub use events::{Followed, Happened};
 pub use others::Others;
+pub use owned::Owned;
 pub use stats::Streams;
 pub use usage::{Rates, Usage};
 

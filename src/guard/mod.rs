@@ -1,6 +1,7 @@
 //! The guard: whether a Docker Compose target stays within what is ours, decided on the *effective* config before anything
 //! starts. Pure: the caller brings the config and the [`Facts`] of the host; every reason to refuse comes back at once.
 
+mod display;
 mod mounts;
 mod names;
 mod ports;

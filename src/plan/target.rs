@@ -90,6 +90,9 @@ pub struct Compose {
     /// The file that fills `${NAME}` in the Compose files, relative to the plan; also where `scaler plan init` writes the plan's secrets,
     /// unless `secrets_file` names another.
     pub env_file: String,
+    /// Further variables for the Compose files, such as faults of the reference stack. Secrets belong in `env_file`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub variables: IndexMap<String, String>,
     /// The host's CPUs that all containers share, as in `"2-5"`. Default: all; `SCALE_CPUSET` in the environment overrides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuset: Option<String>,

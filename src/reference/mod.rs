@@ -17,6 +17,7 @@ use crate::problem::Problems;
 pub mod api;
 pub mod broker;
 pub mod fault;
+pub mod health;
 mod http;
 pub mod listener;
 mod metrics;
@@ -38,6 +39,8 @@ pub enum ReferenceCommand {
     Api(api::ApiArgs),
     /// Accepts and counts MQTT publishes, and does nothing else
     Sink(sink::SinkArgs),
+    /// Asks a service whether it is healthy; for the health checks of containers
+    Health(health::HealthArgs),
 }
 
 /// Runs a service until it is told to end by SIGTERM or SIGINT.
@@ -50,5 +53,6 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Listener(args) => listener::run(args),
         ReferenceCommand::Api(args) => api::run(args),
         ReferenceCommand::Sink(args) => sink::run(&args),
+        ReferenceCommand::Health(args) => health::run(&args),
     }
 }

@@ -221,7 +221,7 @@ fn lost_journal(path: &Path, error: &io::Error) -> Failure {
     failure
 }
 
-fn parent(path: &str) -> Result<PathBuf, Failure> {
+pub(super) fn parent(path: &str) -> Result<PathBuf, Failure> {
     let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     absolute(folder)
 }

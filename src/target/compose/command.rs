@@ -55,6 +55,7 @@ impl Stack {
     /// `docker compose` for this project, by its files, its env file and an override on standard input, if there is one.
     pub(super) fn compose(&self, arguments: &[&str], with_override: bool) -> Command {
         let mut command = docker(&self.folder);
+        command.envs(&self.plan.variables);
         command.args(["compose", "--ansi", "never", "--progress", "plain"]);
         command.arg("--project-name").arg(&self.plan.project);
         command.arg("--project-directory").arg(&self.folder);

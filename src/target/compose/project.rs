@@ -170,13 +170,12 @@ impl Project {
     fn last_words(&self) -> String {
         let containers = self.containers().unwrap_or_default();
         let failed = containers.iter().filter(|container| !container.is_ready());
-        failed
-            .map(|container| {
-                let log = self.engine.last_lines(&container.id, LAST_LINES).unwrap_or_default();
-                let Container { service, status, health, exit_code, .. } = container;
-                format!("\n{service} is {status} {health} (exit code {exit_code}), and said last:\n{log}")
-            })
-            .collect()
+        let words = failed.map(|container| {
+            let log = self.engine.last_lines(&container.id, LAST_LINES).unwrap_or_default();
+            let Container { service, status, health, exit_code, .. } = container;
+            format!("\n{service} is {status} {health} (exit code {exit_code}), and said last:\n{log}")
+        });
+        words.collect::<Vec<_>>().concat()
     }
 
     /// Removes what this run started.

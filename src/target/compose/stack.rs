@@ -111,7 +111,7 @@ impl Stack {
             capped: self.plan.caps.keys().cloned().collect(),
             checkout: checkout.display().to_string(),
             env_file: self.env_file.display().to_string(),
-            variables: sources::variables(&text),
+            variables: sources::variables(&text).into_iter().chain(self.plan.variables.keys().cloned()).collect(),
             live_env_files: live
                 .map(|file| sources::real(&self.plan_folder.join(file)).display().to_string())
                 .collect(),
