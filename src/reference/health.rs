@@ -33,7 +33,7 @@ pub(super) fn run(args: &HealthArgs) -> Result<(), Problems> {
 fn status_line(address: SocketAddr) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, LIMIT)?;
     stream.set_read_timeout(Some(LIMIT))?;
-    write!(stream, "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    stream.write_all(format!("GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer.lines().next().unwrap_or_default().to_owned())
@@ -50,7 +50,7 @@ mod tests {
         let address = listener.local_addr().expect("its address");
         let served = thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a connection");
-            let mut asked = [0; 64];
+            let mut asked = [0; 256];
             let read = stream.read(&mut asked).expect("a request");
             stream.write_all(answer.as_bytes()).expect("an answer");
             String::from_utf8_lossy(&asked[..read]).into_owned()
