@@ -10,10 +10,12 @@ use std::{
 use serde_json::Value;
 
 use crate::{
+    load::MqttLoad,
     plan::{
         checked::CellPlan,
         connection::{self, Connection},
         fleet::Fleet,
+        load::Load,
         query::Query,
     },
     store::Store,
@@ -81,6 +83,24 @@ impl Ends {
     /// When the plan has none.
     pub fn fleet(&self) -> Result<&Fleet, String> {
         self.plan.fleet.as_ref().ok_or_else(|| "the plan has no fleet".to_owned())
+    }
+
+    /// A load of the generator with all that it needs.
+    ///
+    /// # Errors
+    /// When the plan has none of this name, or lacks its broker or its fleet.
+    pub fn mqtt_load(&self, name: &str) -> Result<MqttLoad, String> {
+        let Some(Load::MqttPublish(plan)) = self.plan.loads.get(name) else {
+            return Err(format!("the plan has no load `{name}` of kind `mqtt_publish`"));
+        };
+        let mqtt = self.mqtt(&plan.connection)?;
+        Ok(MqttLoad {
+            name: name.to_owned(),
+            plan: plan.clone(),
+            fleet: self.fleet()?.clone(),
+            mqtt: mqtt.clone(),
+            ca_pem: self.ca_pem(mqtt)?,
+        })
     }
 
     /// A store of one's own, whose statements may take `limit`.

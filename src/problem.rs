@@ -33,6 +33,26 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The text at the place.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// The place of a part of the text at this place; the whole place when escapes hide the part.
+    #[must_use]
+    pub fn of(&self, part: &str) -> Self {
+        match self.text().find(part) {
+            Some(offset) => {
+                let start = self.span.start + offset;
+                Self { span: start..start + part.len(), ..self.clone() }
+            }
+            None => self.clone(),
+        }
+    }
+}
+
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {

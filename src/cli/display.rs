@@ -100,14 +100,16 @@ impl Display {
 }
 
 impl Observer for Display {
-    fn look(&mut self, now: f64, entry: Option<&Entry>, fold: &Fold) {
-        if let Some(entry) = entry
+    fn see(&mut self, now: f64, entry: &Entry) {
+        if !self.quiet
             && (self.bar.is_none() || is_worth_a_line(entry))
-            && !self.quiet
             && let Some(line) = progress::dated_entry(self.unix_ms(now), entry)
         {
             self.say(&line);
         }
+    }
+
+    fn look(&mut self, now: f64, fold: &Fold) {
         if self.bar.is_none() && (self.quiet || now < self.line_at) {
             return;
         }

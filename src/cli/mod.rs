@@ -59,7 +59,7 @@ enum Verb {
     /// Write, check, compare and run plans.
     #[command(subcommand, arg_required_else_help = true)]
     Plan(plan::Verb),
-    /// List, show, compare and judge what was run.
+    /// Look at what was run, and judge it again.
     #[command(subcommand, arg_required_else_help = true)]
     Results(results::Verb),
     /// Measure what the generator itself reaches on this host.

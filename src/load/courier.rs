@@ -57,7 +57,7 @@ impl Delivery {
             purpose: purpose.to_owned(),
             inflight: 1_000,
             ack_timeout: Duration::from_secs(10),
-            patience: Duration::from_secs(60),
+            patience: Duration::from_mins(1),
             reconnect: Reconnect::default(),
         }
     }

@@ -155,7 +155,7 @@ impl Inbox {
     /// # Errors
     /// The bytes are no packet that a client may get; the connection cannot be used any further.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Incoming>, String> {
+    pub fn next_packet(&mut self) -> Result<Option<Incoming>, String> {
         let unread = &self.bytes[self.read..];
         if let [0x40, 2, high, low, ..] = *unread {
             self.read += 4;
@@ -263,7 +263,7 @@ mod tests {
         let mut heard = Vec::new();
         for byte in [0x20, 2, 1, 0, 0x40, 2, 0x12, 0x34, 0xd0, 0] {
             inbox.push(&[byte]);
-            heard.extend(inbox.next().unwrap());
+            heard.extend(inbox.next_packet().unwrap());
         }
         let connected = Incoming::Connected(ConnAck::new(ConnectReturnCode::Success, true));
         assert_eq!(heard, [connected, Incoming::Ack(0x1234), Incoming::Pong]);
@@ -282,7 +282,7 @@ mod tests {
         for bytes in rows {
             let mut inbox = Inbox::default();
             inbox.push(bytes);
-            assert!(inbox.next().is_err(), "{bytes:x?}");
+            assert!(inbox.next_packet().is_err(), "{bytes:x?}");
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
             let mut inbox = Inbox::default();
             for chunk in chunks {
                 inbox.push(&chunk);
-                while let Ok(Some(_)) = inbox.next() {}
+                while let Ok(Some(_)) = inbox.next_packet() {}
             }
         }
 
@@ -313,7 +313,7 @@ mod tests {
             inbox.push(&[first]);
             inbox.push(&remaining_length(body.len()));
             inbox.push(&body);
-            let heard = inbox.next();
+            let heard = inbox.next_packet();
             prop_assert!(!matches!(heard, Ok(None)), "the packet is complete: it is read or refused");
         }
     }

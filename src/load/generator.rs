@@ -90,7 +90,7 @@ impl Generator {
 
     /// Runs the load to its end.
     pub(super) fn run(mut self) {
-        self.connect();
+        let early_end = self.connect();
         let start_ns = self.clock.now_ns();
         let window = u16::try_from(self.plan.inflight).unwrap_or(u16::MAX);
         let connections = self.links.len() as u64;
@@ -119,11 +119,14 @@ impl Generator {
             topic: self.plan.topic,
             fleet: self.fleet,
         };
+        if early_end {
+            return run.finish(ending);
+        }
         run.run(&self.commands, ending);
     }
 
-    /// Makes the first connections, so that their making is not lateness.
-    fn connect(&mut self) {
+    /// Makes the first connections, so that their making is not lateness; says whether the load was stopped meanwhile.
+    fn connect(&mut self) -> bool {
         let mut scratch = vec![0; 4096];
         let began_ns = self.clock.now_ns();
         loop {
@@ -140,8 +143,14 @@ impl Generator {
                     let _ = self.out.send(LoadEvent(Entry::Event(event)));
                 }
             }
+            match self.commands.try_recv() {
+                // No slice has begun; the one who asked may have given up waiting.
+                Ok(Command::Cut(done)) => _ = done.send(()),
+                Ok(Command::Stop | Command::Abandon) | Err(TryRecvError::Disconnected) => return true,
+                Err(TryRecvError::Empty) => {}
+            }
             if all_up || now_ns - began_ns > FIRST_CONNECTIONS_NS {
-                return;
+                return false;
             }
             std::thread::sleep(TURN);
         }

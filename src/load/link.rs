@@ -163,7 +163,7 @@ impl Link {
         let inbox = &mut self.inbox;
         // What arrived before the end of the connection still counts, so the end is looked at last.
         let received = wire.receive(scratch, |bytes| inbox.push(bytes));
-        while let Some(packet) = self.inbox.next()? {
+        while let Some(packet) = self.inbox.next_packet()? {
             match packet {
                 Incoming::Ack(id) => heard.acks.push(id),
                 Incoming::Message(message) => heard.messages.push(message),
@@ -224,7 +224,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends what the socket takes. Returns how many bytes were handed over when everything is sent, or none.
+    /// Sends what the socket takes; says whether that was everything.
     pub fn flush(&mut self, now_ns: u64, heard: &mut Heard) -> bool {
         let Stage::Up { wire, written_ns, .. } = &mut self.stage else { return false };
         let had_bytes = !wire.is_flushed();
@@ -248,17 +248,14 @@ impl Link {
 
     /// Gives the connection up for a reason of the owner's.
     pub fn lose(&mut self, now_ns: u64, reason: String, heard: &mut Heard) {
-        match &self.stage {
-            Stage::Up { since_ns, .. } => {
-                if now_ns.saturating_sub(*since_ns) >= nanoseconds(self.plan.reconnect.max.0) {
-                    self.attempt = 0; // it had been stable
-                }
-                heard.changes.push(Change::Lost(reason));
+        if let Stage::Up { since_ns, .. } = &self.stage {
+            if now_ns.saturating_sub(*since_ns) >= nanoseconds(self.plan.reconnect.max.0) {
+                self.attempt = 0; // it had been stable
             }
-            _ => {
-                heard.changes.push(Change::Refused { reason, first: !self.refused });
-                self.refused = true;
-            }
+            heard.changes.push(Change::Lost(reason));
+        } else {
+            heard.changes.push(Change::Refused { reason, first: !self.refused });
+            self.refused = true;
         }
         let wait_ns = back_off_ns(&self.plan.reconnect, self.attempt, self.chance.random());
         self.attempt = self.attempt.saturating_add(1);

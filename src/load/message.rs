@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(sent[0].0, "fbf/scale/s0/e0/equip/tags");
         assert_eq!(
             sent[0].1,
-            r#"{"tags":"{\"equip\":true,\"siteRef\":\"s0\"}","points":"[\"supply_temp\",\"flow\"]"}"#
+            r#"{"tags":"{\"equip\":true,\"siteRef\":\"s0\"}","points":"[\"supply_temp\", \"flow\"]"}"#
         );
         assert_eq!(
             sent[2].1, r#"{"tags":"{\"equip\":true,\"siteRef\":\"s1\"}","points":"[\"supply_temp\"]"}"#,

@@ -25,6 +25,7 @@ mod outlet;
 pub mod pace;
 pub mod packets;
 mod segment;
+pub mod single;
 mod stamp;
 pub mod subscription;
 mod tally;
@@ -107,7 +108,7 @@ pub fn start(spec: &MqttLoad, clock: RunClock, out: Sender<LoadEvent>) -> Result
 }
 
 impl Running {
-    /// Ends the present slice here; returns when it was sent.
+    /// Ends the present slice here; returns when it was sent. Before the schedule begins there is no slice to end.
     pub fn cut(&self) {
         let (done, wait) = mpsc::channel();
         if self.commands.send(generator::Command::Cut(done)).is_ok() {
@@ -124,8 +125,8 @@ impl Running {
     pub fn stop(mut self) -> Result<(), String> {
         // An error means that the thread has ended; joining it says why.
         let _ = self.commands.send(generator::Command::Stop);
-        let thread = self.thread.take().expect("only stop and drop take the thread");
-        thread.join().map_err(|_| "the generator's thread failed".to_owned())
+        let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
+        ended.map_err(|_| "the generator's thread failed".to_owned())
     }
 }
 

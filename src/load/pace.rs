@@ -187,7 +187,7 @@ mod tests {
         #[test]
         fn lanes_share_the_readings_without_gap_or_overlap(points in 1..200_u64, wanted in 1..20_u64, ticks in 1..4_u64, at in 0..40_000_u64) {
             let connections = wanted.min(points);
-            let schedule = Schedule::new(points, Duration::from_nanos(10_000)).unwrap();
+            let schedule = Schedule::new(points, Duration::from_micros(10)).unwrap();
             let mut seen = std::collections::BTreeSet::new();
             let mut due_by_lane = 0;
             for number in 0..connections {

@@ -6,16 +6,21 @@
 
 use std::collections::VecDeque;
 
+/// How many other identifiers are used before one is used again, so that a repeated PUBACK meets no new reading.
+const REST: usize = 64;
+
 /// The readings of one connection that wait for their PUBACK.
 #[derive(Debug)]
 pub struct Packets {
+    window: usize,
+    /// One for each identifier that was ever used, and an unused one for 0, which MQTT does not allow.
     slots: Vec<Slot>,
     free: VecDeque<u16>,
     again: VecDeque<u16>,
     unexpected_acks: u64,
 }
 
-/// What is known of one packet identifier. 32 bytes for each publish that may be in flight; nothing for a point.
+/// What is known of one packet identifier. 32 bytes for each publish in flight; nothing for a point.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     held: bool,
@@ -46,10 +51,10 @@ impl Packets {
     /// An empty window for this many publishes, from 1 to 65 535.
     #[must_use]
     pub fn new(window: u16) -> Self {
-        let window = window.max(1);
         Self {
-            slots: vec![Slot::default(); usize::from(window) + 1],
-            free: (1..=window).collect(),
+            window: usize::from(window.max(1)),
+            slots: vec![Slot::default()],
+            free: VecDeque::new(),
             again: VecDeque::new(),
             unexpected_acks: 0,
         }
@@ -59,7 +64,7 @@ impl Packets {
     #[must_use]
     #[inline]
     pub fn admits(&self) -> bool {
-        !self.free.is_empty() && self.again.is_empty()
+        self.in_flight() < self.window && self.again.is_empty()
     }
 
     /// Takes an identifier for a new reading, or none when the window is closed.
@@ -68,9 +73,19 @@ impl Packets {
         if !self.admits() {
             return None;
         }
-        let id = self.free.pop_front()?;
+        let id = self.identifier()?;
         self.slots[usize::from(id)] = Slot { held: true, reading, first_sent_ns: now_ns, last_sent_ns: now_ns };
         Some(id)
+    }
+
+    /// An identifier that rested for a while, or else one that was never used: memory follows what is really in flight, not the window.
+    #[inline]
+    fn identifier(&mut self) -> Option<u16> {
+        if self.free.len() < REST && self.slots.len() <= self.window {
+            self.slots.push(Slot::default());
+            return u16::try_from(self.slots.len() - 1).ok();
+        }
+        self.free.pop_front()
     }
 
     /// Takes a PUBACK in. None when nothing waits for it: it is counted and otherwise ignored.
@@ -81,7 +96,6 @@ impl Packets {
             return None;
         };
         slot.held = false;
-        // Identifiers are used in turn, so that a late PUBACK meets a new reading as rarely as possible.
         self.free.push_back(id);
         Some(Acked { reading: slot.reading, first_sent_ns: slot.first_sent_ns })
     }

@@ -6,13 +6,13 @@ use crate::plan::load::TimestampFormat;
 #[derive(Clone, Debug)]
 pub(super) struct Stamp {
     format: TimestampFormat,
-    unix_ms: Option<u64>,
+    millisecond: Option<u64>,
     text: Vec<u8>,
 }
 
 impl Stamp {
     pub(super) fn new(format: TimestampFormat) -> Self {
-        Self { format, unix_ms: None, text: Vec::new() }
+        Self { format, millisecond: None, text: Vec::new() }
     }
 
     /// The timestamp of one moment.
@@ -29,11 +29,11 @@ impl Stamp {
     /// Moves to another time.
     #[inline]
     pub(super) fn advance(&mut self, unix_ns: u64) {
-        let unix_ms = unix_ns / 1_000_000;
-        if self.unix_ms != Some(unix_ms) {
-            self.unix_ms = Some(unix_ms);
+        let millisecond = unix_ns / 1_000_000;
+        if self.millisecond != Some(millisecond) {
+            self.millisecond = Some(millisecond);
             self.text.clear();
-            self.write(unix_ms);
+            self.write(millisecond);
         }
     }
 
@@ -47,7 +47,8 @@ impl Stamp {
             TimestampFormat::UnixMs => unix_ms.to_string(),
             TimestampFormat::UnixS => format!("{}.{:03}", unix_ms / 1000, unix_ms % 1000),
             TimestampFormat::Rfc3339 => {
-                let moment = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+                let moment =
+                    i64::try_from(unix_ms).ok().and_then(|whole| jiff::Timestamp::from_millisecond(whole).ok());
                 moment.unwrap_or(jiff::Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
             }
         };

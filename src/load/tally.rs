@@ -107,6 +107,7 @@ impl Tally {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "seconds since the start of the load")]
     fn second_of(&mut self, due_ns: u64) -> &mut Second {
         let index = ((self.start_unix_ns + due_ns) / 1_000_000_000 - self.start_unix_ns / 1_000_000_000) as usize;
         if index >= self.seconds.len() {

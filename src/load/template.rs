@@ -141,37 +141,6 @@ impl Envelope {
     }
 }
 
-/// One reading outside a load: a canary's or a preflight's, on a topic of its own.
-///
-/// # Errors
-/// The placeholder that is not `value`, `ts` or `topic`.
-pub fn single_payload(
-    topic: &str,
-    payload: &Value,
-    ts: TimestampFormat,
-    units: i64,
-    unix_ms: u64,
-) -> Result<Vec<u8>, String> {
-    let mut builder = Builder::new(&["value", "ts", "topic"]);
-    match payload {
-        Value::String(text) => builder.text(text, Place::Raw),
-        table => builder.json(table, ts == TimestampFormat::Rfc3339),
-    }
-    .map_err(|error| format!("payload {payload}: {error}"))?;
-    let stamp = Stamp::at(ts, unix_ms * 1_000_000);
-    let mut out = Vec::new();
-    for segment in builder.finish() {
-        match segment {
-            Segment::Literal(text) => out.extend_from_slice(&text),
-            Segment::Topic => out.extend_from_slice(topic.as_bytes()),
-            Segment::TopicJson => out.extend_from_slice(escape(topic).as_bytes()),
-            Segment::Ts => out.extend_from_slice(stamp.text()),
-            _ => value::write(units, &mut out),
-        }
-    }
-    Ok(out)
-}
-
 impl Label {
     fn new(label: &str) -> Self {
         Self { raw: label.as_bytes().into(), escaped: escape(label).into_bytes().into() }
@@ -287,14 +256,6 @@ mod tests {
             let error = compile(topic, &payload).unwrap_err();
             assert!(error.contains(want), "{error}");
         }
-    }
-
-    #[test]
-    fn a_canary_is_one_reading_with_a_number() {
-        let payload = json!({"point": "{{ topic }}", "value": "{{ value }}", "ts": "{{ ts }}"});
-        let text = single_payload("c/\"lag\"", &payload, TimestampFormat::UnixMs, 7 * 1024, 1_700_000_000_123).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), r#"{"point":"c/\"lag\"","value":7,"ts":1700000000123}"#);
-        assert!(single_payload("c", &json!("{{ site }}"), TimestampFormat::UnixMs, 0, 0).is_err());
     }
 
     proptest! {

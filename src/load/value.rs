@@ -12,7 +12,7 @@ pub fn seed_of(load: &str) -> u64 {
 
 /// The value of a point's reading in units of 1/1024.
 ///
-/// The mixing function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): each input bit reaches each output bit.
+/// The mixing function is the finalizer of `SplitMix64` (Steele, Lea, Flood 2014): each input bit reaches each output bit.
 #[must_use]
 #[expect(clippy::cast_possible_wrap, reason = "20 bits")]
 pub fn value(point: u64, tick: u64, seed: u64) -> i64 {

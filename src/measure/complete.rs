@@ -5,7 +5,9 @@ use indexmap::IndexMap;
 use super::{
     all,
     metric::name_over,
-    sample_cell::{canary, cell, finish, in_phase, open_window, open_window_of, push, run, sample, slice, subject},
+    sample_cell::{
+        canary, cell, finish, in_phase, open_window, open_window_of, push, run, sample, schedule, slice, subject,
+    },
 };
 use crate::{
     plan::{
@@ -15,7 +17,7 @@ use crate::{
     },
     record::{
         cell::CellRecord,
-        entry::{Custody, Drained, Entry, InDoubt, Outage, ProbeRun, Published, Ran, Subject, WorkflowRun},
+        entry::{Custody, Drained, Entry, Event, EventKind, Outage, ProbeRun, Published, Ran, Subject, WorkflowRun},
     },
 };
 
@@ -74,7 +76,7 @@ fn add_subjects(cell: &mut CellRecord) {
 /// The entries that end the phases.
 fn endings() -> Vec<Entry> {
     vec![
-        Entry::InDoubt(InDoubt { load: "readings".into(), readings: Vec::new() }),
+        Entry::Schedule(schedule()),
         Entry::Published(Published {
             window: "tags".into(),
             messages: 1000,
@@ -125,6 +127,7 @@ fn endings() -> Vec<Entry> {
             ..Custody::default()
         }),
         Entry::Ran(Ran { window: "job".into(), seconds: 1.0, wrong: None, output: String::new() }),
+        Entry::Event(Event { at: 60.0, kind: EventKind::OthersCompared, subject: "engine".into(), detail: String::new() }),
     ]
 }
 

@@ -138,14 +138,13 @@ impl<'a> Pace<'a> {
     }
 }
 
-/// Readings that were written and never acknowledged; known once the load has stopped.
+/// Readings that were written and never acknowledged; known once the load has stopped, of which its schedule is the sign.
 fn in_doubt(asked: &Asked) -> Measured {
-    let lists = asked.cell.in_doubt.iter().filter(|list| list.load == asked.subject);
-    let lengths: Vec<u64> = lists.map(|list| list.readings.len() as u64).collect();
-    if lengths.is_empty() {
+    if !asked.cell.schedules.iter().any(|schedule| schedule.load == asked.subject) {
         return Measured::unmeasured("the load has not stopped, so what is in doubt is not known");
     }
-    let total = lengths.iter().sum();
+    let lists = asked.cell.in_doubt.iter().filter(|list| list.load == asked.subject);
+    let total = lists.map(|list| list.readings.len() as u64).sum();
     Measured::value(count_u64(total), asked.unit, 1, &Scope::cell(asked.cell).extent)
 }
 
@@ -184,7 +183,7 @@ mod tests {
         super::{
             measured::Exactness,
             metric,
-            sample_cell::{cell, default_window, in_phase, latencies, open_window, push, run, slice},
+            sample_cell::{cell, default_window, in_phase, latencies, open_window, push, run, schedule, slice},
         },
         *,
     };
@@ -305,6 +304,8 @@ mod tests {
     fn what_is_in_doubt_is_known_once_the_load_has_stopped() {
         let mut cell = soak(|_| {});
         assert_eq!(asked(&cell, "in_doubt").figure(), None);
+        push(&mut cell, Entry::Schedule(schedule()));
+        assert_eq!(value(&cell, "in_doubt"), 0.0);
         let reading = Reading { second: 1, topic: "t".into(), value: 1 };
         push(&mut cell, Entry::InDoubt(InDoubt { load: "readings".into(), readings: vec![reading] }));
         assert_eq!(value(&cell, "in_doubt"), 1.0);

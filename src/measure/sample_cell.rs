@@ -4,12 +4,16 @@ use indexmap::IndexMap;
 
 use super::histogram::Latencies;
 use crate::{
-    plan::checked::{Part, Window},
+    plan::{
+        checked::{Part, Window},
+        fleet::Fleet,
+        quantity::Count,
+    },
     record::{
         cell::CellRecord,
         entry::{
-            CanaryReading, CellFinished, CellStarted, CutShort, Entry, Host, PlanIdentity, RunStarted, Sample, Slice,
-            Subject, WindowClosed, WindowOpened,
+            CanaryReading, CellFinished, CellStarted, CutShort, Entry, Host, PlanIdentity, RunStarted, Sample,
+            Schedule, Slice, Subject, WindowClosed, WindowOpened,
         },
     },
 };
@@ -127,6 +131,19 @@ pub(crate) fn slice(from: f64, ack_micros: u64) -> Slice {
         ack_service: latencies(200, ack_micros),
         ack_response: latencies(200, ack_micros + 2_000),
         ..Slice::default()
+    }
+}
+
+/// What the load `readings` had offered when it stopped.
+pub(crate) fn schedule() -> Schedule {
+    Schedule {
+        load: "readings".into(),
+        start_unix_ns: 1_767_225_600_000_000_000,
+        interval_ns: 5_000_000_000,
+        seed: 1,
+        topic: "t{{ point }}".into(),
+        fleet: Fleet { points: Count(1000), points_per_equip: 10, equips_per_site: 50, labels: Vec::new() },
+        offered: vec![3000, 3000],
     }
 }
 

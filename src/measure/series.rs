@@ -12,6 +12,7 @@ use super::{
 use crate::plan::{
     gate::Unit,
     metric::{HOST_SERIES, PROCESS_SERIES},
+    subject::aggregate_unit,
 };
 
 /// A series in a window: the samples of each of its stretches of time.
@@ -100,13 +101,13 @@ impl Samples {
                 Err(why) => Measured::unmeasured(why),
             },
             "per_s" => match self.change() {
-                Ok((delta, seconds)) => value(Some(delta / seconds), per_second(unit), 2),
+                Ok((delta, seconds)) => value(Some(delta / seconds), aggregate_unit(unit, aggregate), 2),
                 Err(why) => Measured::unmeasured(why),
             },
             "slope_per_min" => {
                 let minutes: Vec<(f64, f64)> = points.iter().map(|(at, value)| (at / 60.0, *value)).collect();
                 let slope = slope(&minutes);
-                let measured = value(slope.map(|slope| slope.value), per_minute(unit), 3);
+                let measured = value(slope.map(|slope| slope.value), aggregate_unit(unit, aggregate), 3);
                 slope.map_or(measured.clone(), |slope| measured.between(slope.low, slope.high))
             }
             "peak_over_first" => {
@@ -140,14 +141,6 @@ fn series_unit(series: &str) -> Unit {
     let table = if series.contains('.') { PROCESS_SERIES } else { HOST_SERIES };
     let name = series.rsplit('.').next().unwrap_or(series);
     table.iter().find(|(known, _)| *known == name).map_or(Unit::Number, |(_, unit)| *unit)
-}
-
-fn per_second(unit: Unit) -> Unit {
-    if unit == Unit::Count { Unit::PerSecond } else { Unit::Number }
-}
-
-fn per_minute(unit: Unit) -> Unit {
-    if unit == Unit::Bytes { Unit::BytesPerMinute } else { Unit::Number }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `extends`: a plan that changes another one.
 //!
-//! Tables merge by key. Arrays of tables merge by `name` (a gate without one by its metric and window): an element that the base has is
-//! changed where it stands, a new one is added at the end. Everything else is replaced. Where exactly one key of several may be given
-//! (the kind of a phase, the comparison of a gate), the plan's key takes the place of the base's.
+//! Tables merge by key. Arrays of tables merge by `name` (a gate without one by its metric and window): an element that the base has
+//! is changed where it stands; a new one is put behind the one that precedes it in the plan's own list (which may be no more than a
+//! name), or at the end when none does. Everything else is replaced. Where exactly one key of several may be given (the kind of a
+//! phase, the comparison of a gate), the plan's key takes the place of the base's.
 
 use std::{
     io,
@@ -180,12 +181,21 @@ fn merge_tables(
 }
 
 fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> Vec<Node> {
+    let mut behind = None;
     for node in plan {
         path.push("*".to_owned());
-        match base.iter().position(|old| key(old) == key(&node)) {
-            Some(index) => base[index] = merge(base[index].clone(), node, path),
-            None => base.push(node),
-        }
+        let place = match base.iter().position(|old| key(old) == key(&node)) {
+            Some(place) => {
+                base[place] = merge(base[place].clone(), node, path);
+                place
+            }
+            None => {
+                let place = behind.map_or(base.len(), |place: usize| place + 1);
+                base.insert(place, node);
+                place
+            }
+        };
+        behind = Some(place);
         path.pop();
     }
     base
@@ -226,8 +236,8 @@ mod tests {
                 "a": { "x": 1, "y": 3 }, "steps": [9], "extends": "../base.toml",
                 "phase": [
                     { "name": "one", "hold": { "for": "5s", "measure": true } },
-                    { "name": "two", "sql": { "connection": "c" } },
                     { "name": "three" },
+                    { "name": "two", "sql": { "connection": "c" } },
                 ],
             })
         );

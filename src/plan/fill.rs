@@ -123,7 +123,7 @@ impl Filler<'_> {
         let pieces = match template::pieces(text) {
             Ok(pieces) => pieces,
             Err(error) => {
-                let place = within(&node.place, &text[error.span]);
+                let place = node.place.of(&text[error.span]);
                 self.problems.push(Problem::error(error.reason).at(Some(place), "this placeholder has no end"));
                 return as_it_is(text.to_owned());
             }
@@ -255,7 +255,7 @@ impl Filler<'_> {
                     _ => "no such field",
                 },
             );
-            let spelt = |found: &str| written(&place).replacen(field, found, 1);
+            let spelt = |found: &str| place.text().replacen(field, found, 1);
             self.problems.push(offer(problem, field, declared.iter().map(String::as_str), spelt));
             return When::Never;
         }
@@ -270,8 +270,10 @@ impl Filler<'_> {
             .at(Some(place.clone()), "nothing of that name can be used here");
         let vars = self.scopes.declared.get("vars").into_iter().flatten();
         let known: Vec<&str> = self.scopes.declared.keys().copied().chain(momentary.iter().copied()).collect();
-        let spelt = |found: &str| written(&place).replacen(root, found, 1);
-        problem = if root == "step" {
+        let spelt = |found: &str| place.text().replacen(root, found, 1);
+        problem = if scope::is_momentary_elsewhere(root) {
+            Problem { label: "known only at the moment of use, and this text is not used then".to_owned(), ..problem }
+        } else if root == "step" {
             problem.help("`step` needs a `[ladder]`")
         } else if vars.clone().any(|var| var == root) {
             problem.help(format!("did you mean `vars.{root}`?")).replace_with(spelt(&format!("vars.{root}")))
@@ -293,24 +295,9 @@ fn root(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn written(place: &Place) -> &str {
-    place.source.text.get(place.span.clone()).unwrap_or_default()
-}
-
-/// The place of a part of a text, or of the whole text when escapes hide the part.
-fn within(place: &Place, part: &str) -> Place {
-    match written(place).find(part) {
-        Some(offset) => {
-            let start = place.span.start + offset;
-            Place { span: start..start + part.len(), ..place.clone() }
-        }
-        None => place.clone(),
-    }
-}
-
 /// The place of the first part that is found.
 fn within_of(node: &Node, parts: &[&str]) -> Place {
-    parts.iter().map(|part| within(&node.place, part)).find(|place| *place != node.place).unwrap_or(node.place.clone())
+    parts.iter().map(|part| node.place.of(part)).find(|place| *place != node.place).unwrap_or(node.place.clone())
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(crate) fn offer<'a>(
 
 /// A name as it must be spelt at a place: with quotes when the place has them.
 pub(crate) fn quoted_as_at(place: Option<&Place>, name: &str) -> String {
-    let quote = place.and_then(|place| place.source.text.get(place.span.clone())).and_then(|text| text.chars().next());
+    let quote = place.and_then(|place| place.text().chars().next());
     match quote {
         Some(quote @ ('"' | '\'')) => format!("{quote}{name}{quote}"),
         _ => name.to_owned(),

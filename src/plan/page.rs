@@ -88,14 +88,10 @@ impl Page {
     pub(crate) fn cell(&self, step: Option<u64>, run: Option<&RunScope>) -> Result<CellPlan, Problems> {
         let mut problems = Vec::new();
         let tree = self.fill(step, run, &mut problems);
-        let plan = match read_plan(tree.to_value()) {
-            Ok(plan) if problems.is_empty() => plan,
-            Ok(_) => return Err(Problems(problems)),
-            Err(problem) => {
-                problems.push(problem);
-                return Err(Problems(problems));
-            }
-        };
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let plan = read_plan(tree.to_value())?;
         let mut cell = resolve(&plan, step, &tree, &mut problems);
         cell.gates = resolve_gates(&plan, &cell, &tree, &mut problems);
         let problems = Problems(problems);
@@ -104,8 +100,8 @@ impl Page {
 }
 
 /// The typed plan of a filled tree that has the shape of one.
-pub(crate) fn read_plan(value: Value) -> Result<Plan, Problem> {
-    serde_json::from_value(value).map_err(|error| Problem::error(format!("the plan cannot be read: {error}")))
+pub(crate) fn read_plan(value: Value) -> Result<Plan, Problems> {
+    serde_json::from_value(value).map_err(|error| Problem::error(format!("the plan cannot be read: {error}")).into())
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -75,7 +75,8 @@ fn scaled(text: &str, table: &[(&str, f64)], bare: &str, guess: &str) -> Result<
     Ok(number * factor)
 }
 
-const LENGTH_UNITS: &[(&str, f64)] = &[("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
+/// In microseconds, so that every length of up to ten years is exact.
+const LENGTH_UNITS: &[(&str, f64)] = &[("ms", 1e3), ("s", 1e6), ("m", 60e6), ("h", 3_600e6), ("d", 86_400e6)];
 const COUNT_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
 const RATE_UNITS: &[(&str, f64)] = &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6)];
 const BYTE_UNITS: &[(&str, f64)] = &[
@@ -89,6 +90,9 @@ const BYTE_UNITS: &[(&str, f64)] = &[
     ("GiB", 1_073_741_824.0),
     ("TiB", 1_099_511_627_776.0),
 ];
+
+/// Ten years in microseconds.
+const TEN_YEARS: f64 = 10.0 * 365.0 * 86_400e6;
 
 /// The largest whole number that every step of the arithmetic keeps exact (2^53).
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -217,23 +221,22 @@ impl Length {
 impl FromStr for Length {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let seconds = scaled(text, LENGTH_UNITS, "a length of time", "s")?;
-        Duration::try_from_secs_f64((seconds * 1e6).round() / 1e6)
-            .ok()
-            .filter(|length| length.as_secs() < 10 * 365 * 86_400)
-            .map(Self)
-            .ok_or_else(|| QuantityError::new("longer than ten years", None))
+        let micros = scaled(text, LENGTH_UNITS, "a length of time", "s")?.round();
+        if micros > TEN_YEARS {
+            return Err(QuantityError::new("longer than ten years", None));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded and not negative")]
+        Ok(Self(Duration::from_micros(micros as u64)))
     }
 }
 
 impl fmt::Display for Length {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         if !self.0.subsec_nanos().is_multiple_of(1_000_000) {
             return write!(out, "{}ms", self.0.as_secs_f64() * 1e3);
         }
-        let table: Vec<(&str, f64)> = LENGTH_UNITS.iter().map(|(unit, factor)| (*unit, factor * 1e3)).collect();
-        if millis == 0 { out.write_str("0s") } else { out.write_str(&spell(millis, &table)) }
+        let micros = u64::try_from(self.0.as_micros()).unwrap_or(u64::MAX);
+        if micros == 0 { out.write_str("0s") } else { out.write_str(&spell(micros, LENGTH_UNITS)) }
     }
 }
 
@@ -286,5 +289,110 @@ impl FromStr for Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/s", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn remedy(error: &QuantityError) -> &str {
+        error.remedy.as_deref().unwrap_or_default()
+    }
+
+    #[test]
+    fn texts_mean_what_they_say() {
+        assert_eq!("15m".parse(), Ok(Length::seconds(900)));
+        assert_eq!("0.5s".parse(), Ok(Length::millis(500)));
+        assert_eq!(" 1_000 ms ".parse(), Ok(Length::seconds(1)));
+        assert_eq!("2500".parse(), Ok(Count(2_500)));
+        assert_eq!("1.5M".parse(), Ok(Count(1_500_000)));
+        assert_eq!("6GiB".parse(), Ok(Bytes(6_442_450_944)));
+        assert_eq!("99%".parse(), Ok(Share(0.99)));
+        assert_eq!("200k/s".parse(), Ok(Rate(200_000.0)));
+    }
+
+    #[test]
+    fn errors_name_the_units_and_a_remedy() {
+        let error = "15 mins".parse::<Length>().unwrap_err();
+        assert_eq!((error.reason.as_str(), remedy(&error)), ("unknown unit `mins`; use ms, s, m, h, d", "15m"));
+        let error = "60".parse::<Length>().unwrap_err();
+        assert_eq!((error.reason.as_str(), remedy(&error)), ("a length of time needs a unit: ms, s, m, h, d", "60s"));
+        assert_eq!(remedy(&"512mb".parse::<Bytes>().unwrap_err()), "512MB");
+        assert_eq!(remedy(&"5sec".parse::<Length>().unwrap_err()), "5s");
+        for not_whole in ["1.5", "2.5005k"] {
+            assert_eq!(not_whole.parse::<Count>().unwrap_err().reason, "a count must be a whole number");
+        }
+        for nonsense in ["", "s", "-5s", "1.2.3s", "NaNs", "infs"] {
+            assert!(nonsense.parse::<Length>().is_err(), "{nonsense}");
+        }
+        assert_eq!("9999999d".parse::<Length>().unwrap_err().reason, "longer than ten years");
+    }
+
+    #[test]
+    fn the_examples_are_accepted() {
+        for example in Length::EXAMPLES {
+            example.parse::<Length>().unwrap();
+        }
+        for example in Count::EXAMPLES {
+            example.parse::<Count>().unwrap();
+        }
+        for example in Bytes::EXAMPLES {
+            example.parse::<Bytes>().unwrap();
+        }
+        for example in Share::EXAMPLES {
+            example.parse::<Share>().unwrap();
+        }
+        for example in Rate::EXAMPLES {
+            example.parse::<Rate>().unwrap();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_length_is_what_its_spelling_says(millis in 0_u64..300_000_000_000) {
+            let length = Length::millis(millis);
+            prop_assert_eq!(length.to_string().parse(), Ok(length));
+        }
+
+        #[test]
+        fn a_count_is_what_its_spelling_says(count in 0_u64..9_007_199_254_740_992) {
+            prop_assert_eq!(Count(count).to_string().parse(), Ok(Count(count)));
+        }
+
+        #[test]
+        fn bytes_are_what_their_spelling_says(bytes in 0_u64..9_007_199_254_740_992) {
+            prop_assert_eq!(Bytes(bytes).to_string().parse(), Ok(Bytes(bytes)));
+        }
+
+        #[test]
+        fn a_share_is_what_its_spelling_says(millionths in 0_u32..5_000_000) {
+            let share = Share(f64::from(millionths) / 1e6);
+            let read: Share = share.to_string().parse().unwrap();
+            prop_assert!((read.0 - share.0).abs() < 1e-12, "{share} {read}");
+        }
+
+        #[test]
+        fn a_remedy_is_accepted(number in 1_u32..1_000, unit in "[a-zA-Z]{0,6}") {
+            let text = format!("{number}{unit}");
+            if let Err(error) = text.parse::<Length>() {
+                prop_assert!(remedy(&error).parse::<Length>().is_ok(), "{error}");
+            }
+            if let Err(error) = text.parse::<Bytes>() {
+                prop_assert!(remedy(&error).parse::<Bytes>().is_ok(), "{error}");
+            }
+        }
+
+        #[test]
+        fn no_text_makes_a_parser_fall(text in "\\PC{0,12}") {
+            let _ = text.parse::<Length>();
+            let _ = text.parse::<Count>();
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Share>();
+            let _ = text.parse::<Rate>();
+            let _ = super::super::gate::Bound::parse(&text);
+        }
     }
 }

@@ -55,6 +55,8 @@ struct Reading<'a> {
     bases: IndexMap<String, String>,
     page: Page,
     problems: Vec<Problem>,
+    /// How many steps were checked.
+    checked: usize,
 }
 
 /// One step that was checked.
@@ -67,7 +69,7 @@ struct Step {
 impl<'a> Reading<'a> {
     fn new(path: &'a str, extended: Extended, host: &HostFacts, mut problems: Vec<Problem>) -> Self {
         let page = Page::new(extended.tree, host, &mut problems);
-        Self { path, text: extended.text, bases: extended.bases, page, problems }
+        Self { path, text: extended.text, bases: extended.bases, page, problems, checked: 0 }
     }
 
     fn finish(mut self) -> Result<Checked, Problems> {
@@ -81,6 +83,7 @@ impl<'a> Reading<'a> {
                 gates.push(done.cell.gates.clone());
                 first.get_or_insert(done);
             }
+            self.checked += 1;
             if self.problems.iter().any(|problem| problem.severity == Severity::Error) {
                 break;
             }
@@ -140,18 +143,28 @@ impl<'a> Reading<'a> {
         if found.is_empty() {
             match read_plan(value) {
                 Ok(plan) => {
-                    let cell = self.meaning(&plan, step, &tree, &mut found);
+                    let cell = Self::meaning(&plan, step, &tree, &mut found);
                     done = Some(Step { tree, plan, cell });
                 }
-                Err(problem) => found.push(problem),
+                Err(problems) => found.extend(problems.0),
             }
         }
-        self.add(filling);
-        self.add(found);
+        self.add(self.at_step(step, filling));
+        self.add(self.at_step(step, found));
         done
     }
 
-    fn meaning(&self, plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
+    /// Says which step has a problem that the first one has not.
+    fn at_step(&self, step: Option<u64>, mut problems: Vec<Problem>) -> Vec<Problem> {
+        if let (Some(name), Some(step), true) = (self.page.step_name(), step, self.checked > 0) {
+            for problem in &mut problems {
+                problem.title = format!("{} (at {name} = {step})", problem.title);
+            }
+        }
+        problems
+    }
+
+    fn meaning(plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
         let mut cell = resolve(plan, step, tree, found);
         cell.gates = resolve_gates(plan, &cell, tree, found);
         check(&Scene::new(plan, &cell, &cell.gates, tree), found);

@@ -4,10 +4,13 @@ use indexmap::IndexMap;
 
 use super::{
     checked::{CellPlan, CheckedProbe, CheckedWatch, NamedPhase},
+    connection::ConnectionTable,
     document::Plan,
+    load::LoadTable,
     nearest::list,
     one_of::NotOne,
     phase::PhaseTable,
+    query::QueryTable,
     target::{External, Target},
     tree::{Node, join},
 };
@@ -22,12 +25,16 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         step,
         // An empty external target stands in for one that is wrong; the error keeps it from being used.
         target: target.unwrap_or(Target::External(External { description: String::new() })),
+<<<<<<< HEAD
         isolation: plan.isolation.clone().unwrap_or_default(),
         connections: resolver.each("connections", "connection", &plan.connections, |table| table.kind()),
+=======
+        connections: resolver.each("connections", "connection", &plan.connections, ConnectionTable::kind),
+>>>>>>> main
         fleet: plan.fleet.clone(),
         messages: plan.messages.clone(),
-        loads: resolver.each("loads", "load", &plan.loads, |table| table.kind()),
-        queries: resolver.each("queries", "query", &plan.queries, |table| table.kind()),
+        loads: resolver.each("loads", "load", &plan.loads, LoadTable::kind),
+        queries: resolver.each("queries", "query", &plan.queries, QueryTable::kind),
         watches: resolver.each("watches", "watch", &plan.watches, |table| {
             table.kind().map(|watch| CheckedWatch { every: table.every, watch })
         }),

@@ -98,7 +98,7 @@ impl Transform for Words {
             let Some(word) = choice.get("const").and_then(Value::as_str) else { return };
             words.push(json!(word));
             if let Some(meaning) = choice.get("description").and_then(Value::as_str) {
-                meanings.push_str(&format!("\n- `{word}`: {meaning}"));
+                meanings.extend(["\n- `", word, "`: ", meaning]);
             }
         }
         object.remove("oneOf");
@@ -216,9 +216,9 @@ fn without_demands(schema: &mut Value) {
             if object.get("required").is_some_and(Value::is_array) {
                 object.remove("required");
             }
-            object.values_mut().for_each(|inner| without_demands(inner));
+            object.values_mut().for_each(without_demands);
         }
-        Value::Array(inner) => inner.iter_mut().for_each(|inner| without_demands(inner)),
+        Value::Array(inner) => inner.iter_mut().for_each(without_demands),
         _ => {}
     }
 }

@@ -63,6 +63,11 @@ pub(crate) fn momentary(path: &[String]) -> &'static [&'static str] {
     MOMENTARY.iter().find(|(pattern, _)| matches(pattern, path)).map_or(&[], |(_, names)| names)
 }
 
+/// Whether a name is known at the moment of use somewhere, though perhaps not here.
+pub(crate) fn is_momentary_elsewhere(name: &str) -> bool {
+    MOMENTARY.iter().any(|(_, names)| names.contains(&name))
+}
+
 /// Why a name with fields may not be used at a place, though it exists; none when it may.
 pub(crate) fn refusal(root: &str, path: &[String]) -> Option<&'static str> {
     let table = path.first().map_or("", String::as_str);

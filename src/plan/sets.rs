@@ -19,27 +19,27 @@ pub(crate) fn apply(tree: &mut Node, sets: &[(String, String)], problems: &mut V
         let place = Place { source: Arc::clone(&source), span };
         match set(tree, name, text, &source) {
             Ok(value) => replace(tree, name, &value, &Place { span: name.len() + 1..place.span.end, ..place }),
-            Err(problem) => problems.push(Problem { place: problem.place.clone().or(Some(place)), ..problem }),
+            Err(problem) => problems.push(Problem { place: problem.place.clone().or(Some(place)), ..*problem }),
         }
     }
 }
 
-fn set(tree: &Node, name: &str, text: &str, source: &Arc<Source>) -> Result<Value, Problem> {
+fn set(tree: &Node, name: &str, text: &str, source: &Arc<Source>) -> Result<Value, Box<Problem>> {
     let declared = tree.get("vars").and_then(Node::fields);
     let Some(field) = declared.and_then(|vars| vars.get(name)) else {
         let known: Vec<&str> = declared.into_iter().flat_map(|vars| vars.keys().map(String::as_str)).collect();
         let place = Place { source: Arc::clone(source), span: 0..name.len() };
         let problem = Problem::error(format!("unknown variable `{name}`"))
             .at(Some(place), "`--set` overrides only what the plan declares in `[vars]`");
-        return Err(match nearest(name, known.iter().copied()) {
+        return Err(Box::new(match nearest(name, known.iter().copied()) {
             Some(found) => problem.help(format!("did you mean `{found}`?")).replace_with(found),
             None => problem.help(format!("declared: {}", list(known))),
-        });
+        }));
     };
     let old = field.node.to_value();
     read_as(&old, text).ok_or_else(|| {
         let label = format!("the plan declares `{name} = {old}`, so {} is needed", kind_of(&old));
-        Problem::error(format!("wrong type for the variable `{name}`")).at(None, label)
+        Box::new(Problem::error(format!("wrong type for the variable `{name}`")).at(None, label))
     })
 }
 

@@ -100,7 +100,7 @@ impl About<'_> {
         let label = if self.value.is_string() { "not one of the words that are known here" } else { "expected a text" };
         let problem = self.problem(format!("unknown {} {}", self.noun(), self.value), label);
         let place = self.place();
-        self.only_if_verbatim(offer(problem, written, known, |name| quoted_as_at(place.as_ref(), name)))
+        self.only_if_verbatim(offer(problem, written, known, |name| quoted_as_at(Some(&place), name)))
     }
 
     fn wrong_type(&self, expected: &TypeKind, schema: &Value) -> Problem {
@@ -147,7 +147,7 @@ impl About<'_> {
     }
 
     fn empty(&self) -> Problem {
-        let place = if self.value.is_object() { self.key.clone() } else { self.place() };
+        let place = if self.value.is_object() { self.key.clone() } else { Some(self.place()) };
         Problem::error(format!("`{}` is empty", self.name())).at(place, "at least one is needed")
     }
 
@@ -155,7 +155,7 @@ impl About<'_> {
     fn problem(&self, title: String, label: &str) -> Problem {
         let label =
             if self.node.verbatim { label.to_owned() } else { format!("{label} (filled, this is {})", self.value) };
-        Problem::error(title).at(self.place(), label)
+        Problem::error(title).at(Some(self.place()), label)
     }
 
     /// The text of a template must not be replaced by what its value should be.
@@ -163,8 +163,8 @@ impl About<'_> {
         if self.node.verbatim { problem } else { Problem { replacement: None, ..problem } }
     }
 
-    fn place(&self) -> Option<Place> {
-        Some(self.node.place.clone())
+    fn place(&self) -> Place {
+        self.node.place.clone()
     }
 
     /// The first key of the plan, for what is missing at the top; the first line of a file without keys.

@@ -8,4 +8,5 @@ pub mod fold;
 pub mod folder;
 pub mod folder_error;
 pub mod journal;
+mod reading;
 pub mod redact;

@@ -56,3 +56,65 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Health(args) => health::run(&args),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: ReferenceCommand,
+    }
+
+    /// The command lines of the quickstart's services, with its placeholders filled.
+    fn quickstart(fault: &str) -> Vec<ReferenceCommand> {
+        let plan: toml::Table = include_str!("../../plans/quickstart.toml").parse().unwrap();
+        let services = plan["target"]["processes"]["services"].as_table().unwrap();
+        let command = |service: &toml::Value| {
+            let words = service["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+            let filled = words.map(|word| match word {
+                _ if word.contains("vars.") => fault.to_owned(),
+                _ => word.replace("{{ run.folder }}", "/run"),
+            });
+            Line::parse_from(filled.skip(1)).command
+        };
+        services.values().map(command).collect()
+    }
+
+    #[test]
+    fn the_quickstart_starts_these_services() {
+        let commands = quickstart("none");
+        let [ReferenceCommand::Api(api), ReferenceCommand::Broker(broker), ReferenceCommand::Listener(listener)] =
+            &commands[..]
+        else {
+            panic!("other services: {commands:?}")
+        };
+        assert_eq!(broker.queue, 200_000);
+        assert_eq!(listener.broker, broker.listen.to_string());
+        assert_eq!(listener.subscribe, ["fbf/#"]);
+        assert_eq!((listener.client_id.as_str(), &listener.store), ("listener", &api.store));
+        assert!(broker.fault.0.is_empty() && listener.fault.0.is_empty() && api.fault.0.is_empty());
+    }
+
+    #[test]
+    fn the_quickstart_names_faults_that_exist() {
+        let plan = include_str!("../../plans/quickstart.toml");
+        let named = |variable: &str| {
+            let line = plan.lines().find(|line| line.starts_with(variable)).unwrap();
+            let comment = line.split_once("# or \"").unwrap().1;
+            comment.split_once('"').unwrap().0.to_owned()
+        };
+        assert!(matches!(
+            named("broker_fault").parse::<fault::Faults<fault::BrokerFault>>().unwrap().0[..],
+            [fault::BrokerFault::DropAfterAck { one_in }] if one_in.get() == 1000
+        ));
+        assert!(named("listener_fault").parse::<fault::Faults<fault::ListenerFault>>().is_ok());
+        let per_row = Duration::from_micros(20);
+        assert_eq!(named("api_fault").parse(), Ok(fault::Faults(vec![fault::ApiFault::SlowReads { per_row }])));
+    }
+}

@@ -175,32 +175,44 @@ pub(super) fn put_length(out: &mut Vec<u8>, mut length: usize) {
 }
 
 /// Bytes read from a socket and not yet consumed.
-#[derive(Debug, Default)]
+///
+/// The room grows with what comes: thousands of quiet connections cost little, and a busy one reads much at a time.
+#[derive(Debug)]
 pub(super) struct Input {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    room: usize,
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), start: 0, end: 0, room: 2 * 1024 }
+    }
 }
 
 impl Input {
-    /// Room for one read: at least `READ` bytes, and grown for a packet that is larger than what fits.
+    /// Room for one read.
     pub(super) fn space(&mut self) -> &mut [u8] {
-        const READ: usize = 64 * 1024;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-        } else if self.start > 0 && self.bytes.len() - self.end < READ {
+        } else if self.start > 0 && self.bytes.len() - self.end < self.room {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.bytes.len() - self.end < READ / 2 {
-            self.bytes.resize(self.end + READ, 0);
+        if self.bytes.len() - self.end < self.room / 2 {
+            self.bytes.resize(self.end + self.room, 0);
         }
         &mut self.bytes[self.end..]
     }
 
     /// Notes that so many bytes of the space were filled.
     pub(super) fn filled(&mut self, count: usize) {
+        const MOST: usize = 128 * 1024;
         self.end = (self.end + count).min(self.bytes.len());
+        if self.end == self.bytes.len() {
+            self.room = (self.room * 2).min(MOST);
+        }
     }
 
     /// What has not been consumed.

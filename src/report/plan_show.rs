@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::plan::touches::Touch;
 
+/// The column at which origins begin, if the value leaves room.
+const ORIGIN_COLUMN: usize = 64;
+
 /// Gives the file and line of a value, by its JSON pointer.
 pub type Origin<'a> = dyn Fn(&str) -> Option<(String, usize)> + 'a;
 
@@ -40,9 +43,14 @@ impl Place {
 /// Values first, then tables: TOML gives every line to the last header.
 fn write_table(out: &mut String, place: &Place, table: &Map<String, Value>, origin: &Origin<'_>) {
     for (key, value) in table.iter().filter(|(_, value)| !is_table(value) && !is_list_of_tables(value)) {
-        let from =
-            origin(&place.below(key).pointer).map(|(file, line)| format!("  # {file}:{line}")).unwrap_or_default();
-        let _ = writeln!(out, "{} = {}{from}", written_key(key), written(value));
+        let line = format!("{} = {}", written_key(key), written(value));
+        match origin(&place.below(key).pointer) {
+            Some((file, number)) => {
+                let pad = ORIGIN_COLUMN.saturating_sub(line.chars().count()).max(1);
+                let _ = writeln!(out, "{line}{:pad$}# {file}:{number}", "");
+            }
+            None => out.push_str(&(line + "\n")),
+        }
     }
     for (key, value) in table {
         let place = place.below(key);
@@ -134,9 +142,10 @@ mod tests {
             "/phase/0/hold/for" => Some(("a.toml".to_owned(), 3)),
             _ => None,
         };
+        let shown = effective(&plan, &origin).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(
-            effective(&plan, &origin),
-            "name = \"a\"\n\n[vars]\nsoak = \"5s\"  # base.toml:7\n\n[[phase]]\nname = \"s\"\n\n[phase.hold]\nfor = \"5s\"  # a.toml:3\n"
+            shown,
+            "name = \"a\" [vars] soak = \"5s\" # base.toml:7 [[phase]] name = \"s\" [phase.hold] for = \"5s\" # a.toml:3"
         );
     }
 

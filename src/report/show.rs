@@ -81,9 +81,11 @@ fn gates(cell: &CellResult, screen: Screen) -> String {
 }
 
 fn gate(gate: &GateOutcome) -> Vec<String> {
-    let words =
-        |value: Option<f64>| value.map_or_else(|| number::UNMEASURED.to_owned(), |value| in_words(value, gate.unit));
-    let name = if gate.name == gate.metric { gate.name.clone() } else { format!("{}: {}", gate.name, gate.metric) };
+    // Adding zero turns a margin of minus nothing into nothing.
+    let words = |value: Option<f64>| {
+        value.map_or_else(|| number::UNMEASURED.to_owned(), |value| in_words(value + 0.0, gate.unit))
+    };
+    let name = if gate.name == gate.metric { gate.name.clone() } else { format!("{}\n{}", gate.name, gate.metric) };
     let remarks = [&gate.why, &gate.demoted, &gate.because].into_iter().flatten().cloned().collect::<Vec<_>>();
     vec![
         name,

@@ -1,17 +1,14 @@
 //! One cell: its target, its watches, its phases in order, and whatever must be put right at its end.
 
-use serde_json::json;
-
 use super::{
     interpreter::{Halt, Interpreter},
     ladder::Next,
     subjects::subjects,
-    world::{Answer, Call},
+    world::Call,
 };
 use crate::{
     plan::{
         checked::{CellPlan, NamedPhase},
-        load::{Load, Preflight},
         phase::Phase,
         target::Target,
         watch::Watch,
@@ -165,41 +162,6 @@ impl Interpreter<'_> {
             self.ask(Call::StopWatch(name.to_owned()))?;
         }
         Ok(())
-    }
-
-    /// One reading for each load's account and prefix must reach the store: a broker acknowledges what its ACL denies.
-    fn preflight(&mut self, plan: &CellPlan) -> Result<(), Halt> {
-        for (name, load) in &plan.loads {
-            let Load::MqttPublish(publish) = load else { continue };
-            let Some(preflight) = &publish.preflight else { continue };
-            let late = std::mem::replace(&mut self.late, json!({ "preflight": { "topic": preflight.topic } }));
-            let seen = self.preflight_of(name, preflight);
-            self.late = late;
-            seen?;
-        }
-        Ok(())
-    }
-
-    fn preflight_of(&mut self, load: &str, preflight: &Preflight) -> Result<(), Halt> {
-        let topic = preflight.topic.clone();
-        self.ask(Call::Preflight { load: load.to_owned(), topic: topic.clone() })?;
-        let limit = self.now() + preflight.within.as_secs_f64();
-        loop {
-            if let Ok(Answer::Number(count)) = self.try_ask(Call::Query(preflight.query.clone()))?
-                && count >= 1.0
-            {
-                return Ok(());
-            }
-            if self.now() >= limit {
-                return Err(Halt::Refused(format!(
-                    "the preflight reading of load `{load}` on topic `{topic}` was acknowledged and did not reach the store within {} \
-                     (query `{}`): check the account, the broker's ACL and the ingest path",
-                    preflight.within, preflight.query
-                )));
-            }
-            let next = self.now() + 0.1;
-            self.pause_until(next)?;
-        }
     }
 
     /// Puts right what the cell left: loads, then canaries and watches, then what is down. An interruption does not stop it; a

@@ -37,8 +37,10 @@ impl Log for Journal {
 
 /// Who looks on while a run goes.
 pub trait Observer {
-    /// Something was journaled, or time went by; `fold` is all that happened so far.
-    fn look(&mut self, now: f64, entry: Option<&Entry>, fold: &Fold);
+    /// Something was journaled.
+    fn see(&mut self, now: f64, entry: &Entry);
+    /// Time went by; `fold` is all that happened so far.
+    fn look(&mut self, now: f64, fold: &Fold);
 }
 
 /// Why the interpreter leaves what it was doing.
@@ -126,8 +128,9 @@ impl<'a> Interpreter<'a> {
     /// Appends to the journal, then to the record in memory.
     pub(super) fn record(&mut self, entry: Entry) -> Result<(), Halt> {
         self.log.append(&entry).map_err(Halt::Journal)?;
-        self.fold.push(entry.clone()).map_err(|error| Halt::Journal(io::Error::other(error.to_string())))?;
-        self.observer.look(self.world.now(), Some(&entry), &self.fold);
+        self.observer.see(self.world.now(), &entry);
+        self.fold.push(entry).map_err(|error| Halt::Journal(io::Error::other(error.to_string())))?;
+        self.observer.look(self.world.now(), &self.fold);
         Ok(())
     }
 
@@ -178,7 +181,7 @@ impl<'a> Interpreter<'a> {
     pub(super) fn take(&mut self, happening: Happening) -> Result<(), Halt> {
         match happening {
             Happening::Time => {
-                self.observer.look(self.world.now(), None, &self.fold);
+                self.observer.look(self.world.now(), &self.fold);
                 Ok(())
             }
             Happening::Entry(entry) => self.record(entry),

@@ -20,7 +20,7 @@ pub(super) struct LiveWatch {
 }
 
 struct Guard {
-    guard: LiveGuard,
+    state: LiveGuard,
     every_s: f64,
     next_at: f64,
     asked: Option<Ticket>,
@@ -53,7 +53,7 @@ impl Interpreter<'_> {
     pub(super) fn guard_live(&mut self, safety: Option<&LiveSafety>) {
         let next_at = self.now();
         self.live.guard = safety.zip(self.live.baseline).map(|(safety, baseline)| Guard {
-            guard: LiveGuard::new(safety.clone(), baseline),
+            state: LiveGuard::new(safety.clone(), baseline),
             every_s: safety.every.as_secs_f64(),
             next_at,
             asked: None,
@@ -88,7 +88,7 @@ impl Interpreter<'_> {
         let Some(guard) = self.live.guard.as_mut().filter(|guard| guard.asked == Some(ticket)) else { return Ok(()) };
         guard.asked = None;
         let Ok(Answer::Live(look)) = answer else { return Ok(()) };
-        let trip = guard.guard.look(&look);
+        let trip = guard.state.look(&look);
         self.record(Entry::Sample(sample(at, &look)))?;
         match trip {
             Some(cause) if !self.tidying => {

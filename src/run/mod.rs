@@ -11,6 +11,7 @@ pub mod interpreter;
 pub mod ladder;
 mod live;
 mod phase;
+mod preflight;
 pub mod real;
 mod subjects;
 pub mod world;

@@ -5,6 +5,7 @@
 //! acknowledge within the limit has no fate in the store; it is counted and told in an event.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{self, RecvTimeoutError, Sender},
@@ -19,16 +20,21 @@ use crate::{
     load::{
         RunClock,
         courier::{Delivery, SinglePublisher},
-        message::Outgoing,
-        template::single_payload,
+        single,
     },
     plan::watch::Canary,
     record::entry::{CanaryReading, Entry, EventKind},
     run::emit::Emit,
 };
 
-/// Values travel in units of 1/1024.
-const UNITS: i64 = 1024;
+/// What can be told once: the payload cannot be made, the store cannot be asked, others write to it, the broker is silent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trouble {
+    Payload,
+    Store,
+    Foreign,
+    Unacknowledged,
+}
 
 /// A canary that sings.
 pub struct Singing {
@@ -50,8 +56,8 @@ struct State {
     stopped: bool,
     /// Readings that the broker did not acknowledge in time.
     unpublished: u64,
-    /// The trouble that was told last, so that it is told once.
-    told: Option<&'static str>,
+    /// Troubles that were told, so that each is told once.
+    told: BTreeSet<Trouble>,
 }
 
 impl Singing {
@@ -60,7 +66,7 @@ impl Singing {
     /// # Errors
     /// When the connection, the query or the payload cannot be used.
     pub(super) fn start(name: &str, every: Duration, plan: &Canary, around: &Surroundings) -> Result<Self, String> {
-        single_payload(&plan.topic, &plan.payload, plan.ts, UNITS, 0)?;
+        single::canary(plan, 1, 0)?;
         let mqtt = around.ends.mqtt(&plan.connection)?;
         let delivery = Delivery::new(mqtt, around.ends.ca_pem(mqtt)?, &format!("canary-{name}"));
         let mut query = around.ends.query(&plan.seen, STATEMENT_LIMIT)?;
@@ -74,7 +80,12 @@ impl Singing {
             }
         };
         let line = SinglePublisher::start(&delivery)?;
-        let state = State { fates: Fates::new(first, plan.lost_after.0), stopped: false, unpublished: 0, told: None };
+        let state = State {
+            fates: Fates::new(first, plan.lost_after.0),
+            stopped: false,
+            unpublished: 0,
+            told: BTreeSet::new(),
+        };
         let shared = Arc::new(Shared { name: name.to_owned(), emit, state: Mutex::new(state) });
         let (stop, stopped) = mpsc::channel();
         let voice = Voice { plan: plan.clone(), clock: around.clock, line, shared: Arc::clone(&shared) };
@@ -133,13 +144,9 @@ impl Voice {
         self.shared.tell_lost(&mut state, lost, &unpublished, self.line.trouble());
         let number = state.fates.next();
         let unix_ms = self.clock.unix_ns(self.clock.now_ns()) / 1_000_000;
-        let units = i64::try_from(number).unwrap_or(i64::MAX / UNITS) * UNITS;
-        match single_payload(&self.plan.topic, &self.plan.payload, self.plan.ts, units, unix_ms) {
-            Ok(payload) => {
-                let message = Outgoing { topic: self.plan.topic.clone(), payload, qos: 1, retain: false };
-                state.fates.published(number, self.shared.emit.now(), self.line.publish(message));
-            }
-            Err(why) => self.shared.tell_once(&mut state, "payload", &why),
+        match single::canary(&self.plan, number, unix_ms) {
+            Ok(message) => state.fates.published(number, self.shared.emit.now(), self.line.publish(message)),
+            Err(why) => self.shared.tell_once(&mut state, Trouble::Payload, &why),
         }
     }
 }
@@ -163,7 +170,7 @@ impl Shared {
             }
             match shown {
                 Ok(shown) => self.take_in(&mut state, whole(shown), at),
-                Err(why) => self.tell_once(&mut state, "store", &format!("the store cannot be asked: {why}")),
+                Err(why) => self.tell_once(&mut state, Trouble::Store, &format!("the store cannot be asked: {why}")),
             }
         }
     }
@@ -171,7 +178,8 @@ impl Shared {
     fn take_in(&self, state: &mut State, shown: u64, at: f64) {
         match state.fates.shown(shown) {
             Ok(seen) => {
-                state.told = state.told.filter(|told| *told == "unacknowledged");
+                // The next outage of the store is news again.
+                state.told.remove(&Trouble::Store);
                 for (number, published) in seen {
                     self.fate(number, published, Some(at));
                 }
@@ -179,7 +187,7 @@ impl Shared {
             Err(last) => {
                 let why =
                     format!("the store shows reading {shown}, but only {last} were published: others write there too");
-                self.tell_once(state, "foreign", &why);
+                self.tell_once(state, Trouble::Foreign, &why);
             }
         }
     }
@@ -197,15 +205,14 @@ impl Shared {
             let why = trouble.unwrap_or_else(|| "no PUBACK came".to_owned());
             self.tell_once(
                 state,
-                "unacknowledged",
+                Trouble::Unacknowledged,
                 &format!("reading {number} was not acknowledged by the broker: {why}"),
             );
         }
     }
 
-    fn tell_once(&self, state: &mut State, kind: &'static str, detail: &str) {
-        if state.told != Some(kind) {
-            state.told = Some(kind);
+    fn tell_once(&self, state: &mut State, trouble: Trouble, detail: &str) {
+        if state.told.insert(trouble) {
             self.emit.event(EventKind::Note, &self.name, detail);
         }
     }

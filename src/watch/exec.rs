@@ -61,6 +61,7 @@ fn read(printed: &str, series: &[String]) -> Reading {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers are exact")]
 mod tests {
     use super::*;
 

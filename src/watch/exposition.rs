@@ -77,6 +77,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers are exact")]
 mod tests {
     use proptest::prelude::*;
 

@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn a_reading_that_hangs_is_a_gap_and_does_not_delay_the_end() {
         let (let_go, held) = mpsc::channel();
-        let (out, samples) = mpsc::channel();
+        let (out, entries) = mpsc::channel();
         let emit = Emit::new(Instant::now(), move |entry| out.send(entry).unwrap());
         let sampler = Sampler::start("w", Duration::from_millis(5), Box::new(Stuck(held)), emit);
-        let Ok(Entry::Sample(sample)) = samples.recv() else { panic!("no sample") };
+        let Ok(Entry::Sample(sample)) = entries.recv() else { panic!("no sample") };
         assert!(sample.gaps[ALL].starts_with("no answer for"), "{:?}", sample.gaps);
         assert!(sample.values.is_empty());
         sampler.stop();

@@ -134,6 +134,7 @@ pub(crate) fn float(number: u64) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers are exact")]
 mod tests {
     use super::*;
 

@@ -26,7 +26,8 @@ fn corpus() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".toml") && name != "good.toml" && !name.starts_with("base-"))
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "toml"))
+        .filter(|name| name != "good.toml" && !name.starts_with("base-"))
         .collect();
     names.sort();
     names

@@ -73,12 +73,16 @@ fn help_is_a_result_and_documents_the_exit_codes() {
 #[test]
 fn every_verb_teaches_by_example() {
     let verbs: &[&[&str]] = &[
+        &["plan", "run"],
         &["plan", "check"],
         &["plan", "show"],
         &["plan", "diff"],
         &["plan", "new"],
         &["plan", "init"],
         &["plan", "schema"],
+        &["results", "show"],
+        &["results", "judge"],
+        &["results", "recover"],
         &["calibrate"],
         &["completions"],
         &["man"],

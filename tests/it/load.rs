@@ -1,293 +1,39 @@
 //! The generator against a real Mosquitto: every packet accounted, whatever happens to the broker.
 
+mod broker;
+mod story;
+
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs,
     net::TcpListener,
-    os::unix::process::ExitStatusExt,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc::{self, Receiver},
-    },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    path::Path,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
 };
 
+use broker::{Broker, Subscriber};
 use scaler::{
     load::{
-        self, MqttLoad, RunClock, Running,
+        MqttLoad,
+        ceiling::calibrate,
         courier::{Delivery, SinglePublisher, publish_all},
-        expected::Expected,
         message::Outgoing,
         subscription::Subscription,
     },
     plan::{
         connection::Mqtt,
-        fleet::Fleet,
-        load::{MqttPublish, Reconnect, TimestampFormat},
-        quantity::{Count, Length, Share},
+        load::Reconnect,
+        quantity::{Count, Length},
     },
-    record::entry::{Entry, EventKind, Reading, Schedule, Second, Slice},
+    record::entry::{EventKind, Reading},
+    reference::sink,
 };
-use serde_json::json;
+use story::{Story, finish, spec, start};
 
 /// How long a test waits for something that must come; no test says how fast it comes.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A Mosquitto of the test's own; killed and reaped when it is dropped.
-struct Broker {
-    folder: PathBuf,
-    port: u16,
-    process: Child,
-}
-
-impl Broker {
-    /// Starts one with these lines after its `listener`.
-    fn start(folder: &Path, settings: &str) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = format!(
-            "listener {port} 127.0.0.1\n{settings}\nmax_inflight_messages 0\nmax_queued_messages 1000000\nuser root\nsys_interval 1\n"
-        );
-        fs::write(folder.join("mosquitto.conf"), config).unwrap();
-        let mut broker = Self { folder: folder.to_owned(), port, process: spawn(folder) };
-        broker.wait_until_it_listens();
-        broker
-    }
-
-    fn wait_until_it_listens(&mut self) {
-        let began = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(began.elapsed() < PATIENCE, "mosquitto does not listen");
-            assert_eq!(
-                self.process.try_wait().unwrap(),
-                None,
-                "{}",
-                fs::read_to_string(self.folder.join("log")).unwrap()
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        assert_eq!(self.process.wait().unwrap().signal(), Some(9));
-    }
-
-    fn start_again(&mut self) {
-        self.process = spawn(&self.folder);
-        self.wait_until_it_listens();
-    }
-
-    fn mqtt(&self, scheme: &str) -> Mqtt {
-        Mqtt {
-            url: format!("{scheme}://127.0.0.1:{}", self.port),
-            user: None,
-            password: None,
-            client_id: "scaler".to_owned(),
-            clean_session: true,
-            keep_alive: Length::seconds(30),
-            ca_file: None,
-        }
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn spawn(folder: &Path) -> Child {
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let mut command = Command::new("/usr/sbin/mosquitto");
-    command.arg("-c").arg(folder.join("mosquitto.conf")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    command.spawn().expect("mosquitto is installed by tests/run")
-}
-
-/// A load of 2000 readings a second over two connections.
-fn spec(mqtt: Mqtt) -> MqttLoad {
-    let plan = MqttPublish {
-        connection: "broker".to_owned(),
-        interval: Length::millis(500),
-        topic: "t/s{{ site }}/e{{ equip }}/{{ label }}".to_owned(),
-        payload: json!({"point": "{{ topic }}", "value": "{{ value }}", "ts": "{{ ts }}"}),
-        ts: TimestampFormat::UnixMs,
-        qos: 1,
-        retain: false,
-        connections: 2,
-        inflight: 500,
-        ack_timeout: Length::seconds(10),
-        catch_up: Share(4.0),
-        reconnect: Reconnect { first: Length::millis(20), max: Length::millis(100), ..Reconnect::default() },
-        preflight: None,
-    };
-    let fleet = Fleet { points: Count(1000), points_per_equip: 10, equips_per_site: 50, labels: Vec::new() };
-    MqttLoad { name: "readings".to_owned(), plan, fleet, mqtt, ca_pem: None }
-}
-
-fn start(spec: &MqttLoad) -> (Running, Receiver<load::LoadEvent>) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let wall_unix_ms_at_start = u64::try_from(since.as_millis()).unwrap();
-    let clock = RunClock { start: Instant::now(), wall_unix_ms_at_start };
-    let (out, entries) = mpsc::channel();
-    (load::start(spec, clock, out).unwrap(), entries)
-}
-
-/// Everything that a load said.
-#[derive(Default)]
-struct Story {
-    slices: Vec<Slice>,
-    seconds: BTreeMap<i64, Second>,
-    in_doubt: Vec<Reading>,
-    schedule: Option<Schedule>,
-    events: Vec<(EventKind, String)>,
-}
-
-impl Story {
-    fn take(&mut self, entry: Entry) {
-        match entry {
-            Entry::Slice(slice) => self.slices.push(slice),
-            Entry::Ledger(ledger) => {
-                self.seconds.extend(ledger.seconds.into_iter().map(|second| (second.second, second)))
-            }
-            Entry::InDoubt(in_doubt) => self.in_doubt.extend(in_doubt.readings),
-            Entry::Schedule(schedule) => self.schedule = Some(schedule),
-            Entry::Event(event) => self.events.push((event.kind, event.detail)),
-            other => panic!("a load does not say {other:?}"),
-        }
-    }
-
-    /// Listens until a condition holds.
-    fn until(&mut self, entries: &Receiver<load::LoadEvent>, what: &str, holds: impl Fn(&Self) -> bool) {
-        let began = Instant::now();
-        while !holds(self) {
-            assert!(began.elapsed() < PATIENCE, "never: {what}; events: {:?}", self.events);
-            if let Ok(event) = entries.recv_timeout(Duration::from_millis(100)) {
-                self.take(event.0);
-            }
-        }
-    }
-
-    fn sum(&self, part: fn(&Slice) -> u64) -> u64 {
-        self.slices.iter().map(part).sum()
-    }
-
-    fn kinds(&self, kind: EventKind) -> Vec<&str> {
-        self.events.iter().filter(|(other, _)| *other == kind).map(|(_, detail)| detail.as_str()).collect()
-    }
-
-    /// What holds for every load, whatever happened to it.
-    fn check(&self) -> Vec<Reading> {
-        let total = |part: fn(&Second) -> u64| self.seconds.values().map(part).sum::<u64>();
-        assert_eq!(total(|second| second.due), self.sum(|slice| slice.due), "the ledger and the slices agree on due");
-        assert_eq!(total(|second| second.offered), self.sum(|slice| slice.offered), "on offered");
-        assert_eq!(total(|second| second.acked), self.sum(|slice| slice.acked), "on acknowledged");
-        assert_eq!(total(|second| second.resent), self.sum(|slice| slice.resent), "on resent");
-        let offered = total(|second| second.offered);
-        assert_eq!(
-            offered,
-            total(|second| second.acked) + self.in_doubt.len() as u64,
-            "each one is acknowledged or in doubt"
-        );
-        for pair in self.slices.windows(2) {
-            assert!((pair[0].to - pair[1].from).abs() < f64::EPSILON, "slices leave no gap");
-        }
-        let expected = Expected::new(self.schedule.clone().unwrap()).unwrap();
-        let doubt: BTreeSet<&Reading> = self.in_doubt.iter().collect();
-        let mut readings = Vec::new();
-        for (second, counts) in &self.seconds {
-            let of_second: Vec<Reading> = expected.readings(*second).collect();
-            assert_eq!(of_second.len() as u64, counts.offered, "the schedule names what was offered in {second}");
-            let sure = of_second.iter().filter(|reading| !doubt.contains(reading));
-            let sum: i64 = sure.map(|reading| reading.value).sum();
-            assert_eq!(sum, counts.acked_sum, "the sum of the acknowledged values of {second}");
-            readings.extend(of_second);
-        }
-        assert_eq!(readings.len() as u64, offered);
-        readings
-    }
-}
-
-fn finish(running: Running, entries: &Receiver<load::LoadEvent>, mut story: Story) -> Story {
-    running.stop().unwrap();
-    entries.iter().for_each(|event| story.take(event.0));
-    story
-}
-
-/// A subscriber of another make, which keeps its session over a restart of the broker.
-struct Subscriber {
-    process: Child,
-    file: PathBuf,
-}
-
-impl Subscriber {
-    fn start(port: u16, folder: &Path) -> Self {
-        let file = folder.join("received");
-        let mut command = Command::new("/usr/bin/mosquitto_sub");
-        command.args([
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &port.to_string(),
-            "-t",
-            "t/#",
-            "-t",
-            "ready",
-            "-q",
-            "1",
-            "-i",
-            "subscriber",
-            "-c",
-        ]);
-        let process = command
-            .args(["-F", "%p"])
-            .stdin(Stdio::null())
-            .stdout(fs::File::create(&file).unwrap())
-            .stderr(Stdio::null());
-        Self { process: process.spawn().expect("mosquitto-clients is installed by tests/run"), file }
-    }
-
-    fn received(&self) -> Vec<Reading> {
-        let text = fs::read_to_string(&self.file).unwrap();
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let readings = whole.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-        readings
-            .filter(|reading| reading["point"].is_string())
-            .map(|reading| {
-                let value = reading["value"].as_f64().unwrap() * 1024.0;
-                assert!(value.fract().abs() < f64::EPSILON, "exact in binary");
-                #[expect(clippy::cast_possible_truncation, reason = "a whole number of 20 bits")]
-                let value = value as i64;
-                Reading {
-                    second: reading["ts"].as_i64().unwrap().div_euclid(1000),
-                    topic: reading["point"].as_str().unwrap().to_owned(),
-                    value,
-                }
-            })
-            .collect()
-    }
-
-    fn wait_for(&self, enough: impl Fn(&BTreeSet<Reading>) -> bool, what: &str) -> BTreeSet<Reading> {
-        let began = Instant::now();
-        loop {
-            let received: BTreeSet<Reading> = self.received().into_iter().collect();
-            if enough(&received) {
-                return received;
-            }
-            assert!(began.elapsed() < PATIENCE, "never: {what}; {} received", received.len());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Subscriber {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn message(topic: &str, payload: &str, retain: bool) -> Outgoing {
     Outgoing { topic: topic.to_owned(), payload: payload.as_bytes().to_vec(), qos: 1, retain }
@@ -328,6 +74,23 @@ fn a_healthy_broker_gets_every_reading_once() {
         all,
         "second, topic and value as the schedule names them"
     );
+}
+
+#[test]
+fn quality_of_service_0_is_offered_and_promises_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(folder.path(), "allow_anonymous true");
+    let subscriber = Subscriber::start(broker.port, folder.path());
+    wait_until_subscribed(&subscriber, &broker.mqtt("mqtt"));
+    let mut spec = spec(broker.mqtt("mqtt"));
+    spec.plan.qos = 0;
+    let (running, entries) = start(&spec);
+    let mut story = Story::default();
+    story.until(&entries, "1000 offered", |story| story.sum(|slice| slice.offered) > 1000);
+    let story = finish(running, &entries, story);
+    let offered = story.sum(|slice| slice.offered);
+    assert_eq!((story.sum(|slice| slice.due), story.sum(|slice| slice.acked), story.in_doubt.len()), (offered, 0, 0));
+    subscriber.wait_for(|received| received.len() as u64 == offered, "all readings of a healthy broker");
 }
 
 /// Kills the broker under load, twice, and compares what was acknowledged with what a subscriber got.
@@ -380,8 +143,7 @@ fn what_a_dead_broker_never_acknowledged_is_in_doubt() {
     let mut story = Story::default();
     story.until(&entries, "acknowledgements", |story| story.sum(|slice| slice.acked) > 500);
     // A frozen broker takes bytes and answers nothing: the publishes time out, and new connections are not greeted.
-    let pid = broker.process.id().to_string();
-    assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+    broker.freeze();
     story.until(&entries, "time-outs", |story| story.sum(|slice| slice.timed_out) > 0);
     broker.kill();
     let story = finish(running, &entries, story);
@@ -561,4 +323,42 @@ fn wait_for_latest(subscription: &Subscription, topic: &str, after: Option<Insta
         assert!(began.elapsed() < PATIENCE, "{:?}", subscription.trouble());
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_quiet_connection_is_kept_alive_and_a_frozen_broker_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(folder.path(), "allow_anonymous true\nlog_type all");
+    let mqtt = Mqtt { keep_alive: Length::seconds(1), ..broker.mqtt("mqtt") };
+    let mut spec = spec(mqtt);
+    spec.plan.interval = Length::seconds(3600);
+    spec.fleet.points = Count(1);
+    let (running, entries) = start(&spec);
+    let began = Instant::now();
+    while broker.log().matches("Received PINGREQ from scaler-readings-0").count() < 3 {
+        assert!(began.elapsed() < PATIENCE, "no pings");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    broker.freeze();
+    let mut story = Story::default();
+    story.until(&entries, "the loss is noticed", |story| story.sum(|slice| slice.disconnects) == 1);
+    drop(broker);
+    let story = finish(running, &entries, story);
+    story.check();
+    assert!(story.kinds(EventKind::Disconnected)[0].contains("nothing heard"), "{:?}", story.events);
+    assert_eq!((story.sum(|slice| slice.due), story.sum(|slice| slice.acked)), (1, 1));
+}
+
+#[test]
+fn a_calibration_measures_both_ways_of_running() {
+    let sink = sink::spawn().unwrap();
+    let calibration = calibrate(&format!("mqtt://{}", sink.addr()), Duration::from_millis(300)).unwrap();
+    for reached in [calibration.unbounded, calibration.paced] {
+        assert!(reached.acked_per_s > 0.0 && reached.cpu_s_per_million > 0.0 && reached.cpu_pct > 0.0, "{reached:?}");
+        assert!(reached.schedule_lag_p50_ms <= reached.schedule_lag_p99_ms, "{reached:?}");
+    }
+    assert!(calibration.unbounded.offered_ratio < 1.0, "its rate is out of reach");
+    assert!(sink.acknowledged() > 0);
+    let nobody = calibrate("mqtt://127.0.0.1:1", Duration::from_millis(1));
+    assert!(nobody.unwrap_err().contains("acknowledged nothing"));
 }

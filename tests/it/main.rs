@@ -2,9 +2,11 @@
 
 mod bad_plans;
 mod cli;
+mod end_to_end;
 mod guard;
 mod house;
 mod load;
 mod plans;
 mod reference;
+mod results;
 mod world;

@@ -1,4 +1,5 @@
 //! The real world: processes that are killed, databases that restart, brokers that forget.
+#![expect(clippy::float_cmp, reason = "the numbers are counts, and exact")]
 
 mod bench;
 mod kill;

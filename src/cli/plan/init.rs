@@ -17,8 +17,8 @@ use rand::{
 
 use super::{Exit, Failure, Outcome, screen, source::PlanArgs};
 use crate::plan::{
+    checked::Header,
     env_file::{parse, with_values},
-    secret::Secret,
 };
 
 /// Letters and digits of a secret that does not say how many: 190 bits.
@@ -43,39 +43,48 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let checked = args.plan.load()?;
-    let folder = Path::new(&args.plan.path).parent().unwrap_or(Path::new(""));
-    let path = folder.join(&checked.header.secrets_file);
-    let written: IndexMap<&String, &Secret> =
-        checked.header.secrets.iter().filter(|(_, secret)| secret.env.is_none()).collect();
-    if written.is_empty() {
+    let header = args.plan.load()?.header;
+    let path = secrets_file(&args.plan.path, &header);
+    if header.secrets.values().all(|secret| secret.env.is_some()) {
         screen::remark("the plan declares no secret that is kept in a file");
         return Ok(Exit::Pass);
     }
-    refuse_tracked(&path)?;
-    let old = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Failure::file("read", path.display(), &error)),
-    };
-    let known = parse(&old).map_err(|line| not_an_assignment(&path, line))?;
-    let values: IndexMap<String, String> = written
-        .into_iter()
-        .filter(|(name, _)| args.rotate || !known.contains_key(*name))
-        .map(|(name, secret)| (name.clone(), random(secret.random.unwrap_or(LENGTH))))
-        .collect();
-    write_private(&path, &with_values(&old, &values))
-        .map_err(|error| Failure::file("write", path.display(), &error))?;
-    screen::remark(&summary(&path, &values));
+    let names = write_secrets(&path, &header, args.rotate)?;
+    let shown = path.display();
+    screen::remark(&if names.is_empty() {
+        format!("{shown} has every secret of the plan already; `--rotate` gives them new values")
+    } else {
+        format!("{shown}: wrote {}", names.join(", "))
+    });
     Ok(Exit::Pass)
 }
 
-fn summary(path: &Path, values: &IndexMap<String, String>) -> String {
-    let names: Vec<&str> = values.keys().map(String::as_str).collect();
-    if names.is_empty() {
-        return format!("{} has every secret of the plan already; `--rotate` gives them new values", path.display());
+/// Where the secrets of a plan are kept.
+pub(super) fn secrets_file(plan: &str, header: &Header) -> PathBuf {
+    Path::new(plan).parent().unwrap_or(Path::new("")).join(&header.secrets_file)
+}
+
+/// Writes the secrets that the file lacks, or all of them anew, and gives their names.
+pub(super) fn write_secrets(path: &Path, header: &Header, rotate: bool) -> Result<Vec<String>, Failure> {
+    refuse_tracked(path)?;
+    let old = read(path)?;
+    let known = parse(&old).map_err(|line| not_an_assignment(path, line))?;
+    let values: IndexMap<String, String> = header
+        .secrets
+        .iter()
+        .filter(|(name, secret)| secret.env.is_none() && (rotate || !known.contains_key(*name)))
+        .map(|(name, secret)| (name.clone(), random(secret.random.unwrap_or(LENGTH))))
+        .collect();
+    write_private(path, &with_values(&old, &values)).map_err(|error| Failure::file("write", path.display(), &error))?;
+    Ok(values.into_keys().collect())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Failure::file("read", path.display(), &error)),
     }
-    format!("{}: wrote {}", path.display(), names.join(", "))
 }
 
 fn not_an_assignment(path: &Path, line: usize) -> Failure {

@@ -241,8 +241,8 @@ impl Resolver<'_> {
         for (index, gate) in self.plan.gate.iter().enumerate() {
             let Some(required) = &gate.requires else { continue };
             let pointer = format!("/gate/{index}/requires");
-            if *required == names[index] {
-                self.wrong(&pointer, "a gate that requires itself", "name another gate");
+            if self.requires_itself(&names, index) {
+                self.wrong(&pointer, "a gate that requires itself", "name a gate that does not depend on this one");
             } else if !names.contains(required) {
                 let place = self.tree.at(&pointer).map(|node| node.place.clone());
                 let problem =
@@ -251,6 +251,20 @@ impl Resolver<'_> {
                 self.problems.push(offer(problem, required, known, |name| quoted_as_at(place.as_ref(), name)));
             }
         }
+    }
+
+    /// Whether the chain of `requires` that begins at a gate comes back to it.
+    fn requires_itself(&self, names: &[String], first: usize) -> bool {
+        let mut index = first;
+        for _ in names {
+            let Some(required) = &self.plan.gate[index].requires else { return false };
+            match names.iter().position(|name| name == required) {
+                Some(next) if next == first => return true,
+                Some(next) => index = next,
+                None => return false,
+            }
+        }
+        false
     }
 
     /// Rules over all gates.

@@ -129,6 +129,13 @@ impl Order<'_, '_> {
                 let label = "readings that are still on their way would count as missing: put a `drain` before this";
                 self.wrong(&pointer, "the store is not at rest".to_owned(), label);
             }
+            Some(Load::MqttPublish(publish)) if publish.preflight.is_none() => {
+                let problem = Problem::warning(format!("`{name}` has no preflight")).at(
+                    self.scene.place(&pointer),
+                    "a broker acknowledges also what its ACL denies: such readings would count as lost by the store",
+                );
+                self.problems.push(problem.help(format!("add [loads.{name}.mqtt_publish.preflight]")));
+            }
             Some(Load::Exec(_)) => {
                 self.wrong(
                     &pointer,

@@ -39,8 +39,8 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     let mut uses = of_tables(scene);
     uses.extend(phases);
     let before = problems.len();
-    for used in &uses {
-        problems.extend(unknown(scene, used).or_else(|| unfit(scene, used)));
+    for each in &uses {
+        problems.extend(unknown(scene, each).or_else(|| unfit(scene, each)));
     }
     // A misspelt name leaves the right one unused: that is one problem, not two.
     if problems.len() == before {
@@ -223,7 +223,7 @@ fn unfit(scene: &Scene<'_>, used: &Use<'_>) -> Option<Problem> {
 
 /// What is declared and never used does nothing, which is hardly what was meant.
 fn unused(scene: &Scene<'_>, uses: &[Use<'_>], problems: &mut Vec<Problem>) {
-    let used: BTreeSet<(&str, &str)> = uses
+    let known: BTreeSet<(&str, &str)> = uses
         .iter()
         .flat_map(|used| match used.table {
             "loads or canaries" => vec![("loads", used.name), ("watches", used.name)],
@@ -242,7 +242,7 @@ fn unused(scene: &Scene<'_>, uses: &[Use<'_>], problems: &mut Vec<Problem>) {
         ("workflows", declared(scene, "workflows"), "no phase runs it"),
     ];
     for (table, names, why) in tables {
-        for name in names.into_iter().filter(|name| !used.contains(&(table, *name))) {
+        for name in names.into_iter().filter(|name| !known.contains(&(table, *name))) {
             let place = scene.key(&join(&format!("/{table}"), name));
             problems.push(Problem::warning(format!("`{name}` is never used")).at(place, why));
         }

@@ -33,6 +33,12 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             coarse_poll(scene, name, canary, problems);
         }
     }
+    let measured = scene.cell_phases().any(|at| matches!(&at.phase, Phase::Hold(hold) if hold.measure));
+    if scene.cell.live_safety.is_some() && !measured {
+        let problem = Problem::warning("live-safety watches nothing")
+            .at(scene.key("/live_safety"), "it is watched in measured holds");
+        problems.push(problem.help("set `measure = true` in a `hold`"));
+    }
     for (name, load) in &scene.cell.loads {
         if let Load::MqttPublish(publish) = load {
             problems.extend(out_of_reach(scene, name, publish));

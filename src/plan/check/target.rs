@@ -20,7 +20,11 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             services(scene, processes, problems);
             ports(scene, processes, problems);
             circles(scene, processes, problems);
+<<<<<<< HEAD
             super::compose::only_there(scene, problems);
+=======
+            shared(scene, processes, problems);
+>>>>>>> main
         }
         Target::Compose(compose) => super::compose::check(scene, compose, problems),
         Target::External(_) => external(scene, problems),
@@ -127,6 +131,16 @@ fn circles(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>
                 );
             }
         }
+    }
+}
+
+/// What one step leaves in the store, the next one finds.
+fn shared(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>) {
+    let decided = scene.tree.at("/target/processes/fresh_per_cell").is_some();
+    if scene.plan.ladder.is_some() && !processes.fresh_per_cell && !decided {
+        let problem = Problem::warning("all steps share one target: each finds what the one before it left behind");
+        let problem = problem.at(scene.key("/target/processes"), "`fresh_per_cell` is not set");
+        problems.push(problem.help("write fresh_per_cell = true, or false if that is meant"));
     }
 }
 

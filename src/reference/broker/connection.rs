@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FOREVER: Duration = Duration::from_hours(1);
 /// Bytes read before what is due is written.
 const TURN: usize = 256 * 1024;
+/// Writes of one turn; a client with much to get comes again after the others.
+const WRITES: usize = 4;
 /// Bytes of messages prepared for writing at a time.
 const ENOUGH: usize = 256 * 1024;
 /// Bytes prepared for writing, answers included, beyond which nothing is read until the client reads.
@@ -118,9 +120,10 @@ impl Connection {
                 () = woken(link) => Ok(()),
                 () = &mut timer => self.deadline().map(|next| timer.as_mut().reset(next)),
             };
-            if let Err(end) = turn.and_then(|()| self.send()) {
+            if let Err(end) = turn {
                 return end;
             }
+            self.send();
             if self.client.as_ref().is_some_and(|client| client.admitted.link.is_taken_over()) {
                 return End::Lost;
             }
@@ -270,16 +273,14 @@ impl Connection {
     }
 
     /// Writes what is due, as far as the socket takes it.
-    fn send(&mut self) -> Result<(), End> {
-        loop {
-            if self.written == self.out.len() {
+    fn send(&mut self) {
+        for _ in 0..WRITES {
+            if self.written == self.out.len() || self.deaf {
                 self.out.clear();
                 self.written = 0;
             }
             if self.deaf {
-                self.out.clear();
-                self.written = 0;
-                return Ok(());
+                return;
             }
             if let Some(client) = &self.client {
                 let sent = client.admitted.session.borrow_mut().fill(&mut self.out, ENOUGH);
@@ -288,15 +289,18 @@ impl Connection {
                 broker.counts.packets_sent += sent;
             }
             if self.out.is_empty() {
-                return Ok(());
+                return;
             }
             match self.stream.try_write(&self.out[self.written..]) {
                 Ok(count) => self.written += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A client that was killed may have acknowledged much before: its last bytes still count.
                 Err(_) => self.deaf = true,
             }
+        }
+        if let Some(client) = &self.client {
+            client.admitted.link.wake();
         }
     }
 
@@ -312,8 +316,8 @@ impl Connection {
     }
 
     fn finish(self, end: &End) {
-        if let End::Refused = end {
-            // Four bytes into an empty socket buffer: if they do not go, the client sees the close.
+        if let End::Refused | End::Goodbye = end {
+            // The last answers; if the socket does not take them at once, the client sees the close.
             let _ = self.stream.try_write(&self.out[self.written..]);
         }
         let mut broker = self.broker.borrow_mut();

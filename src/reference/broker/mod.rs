@@ -4,6 +4,9 @@
 //! acknowledges what it denies (as Mosquitto's does), and `$SYS` counters under Mosquitto's names. A `kill -9` loses sessions and retained
 //! messages: nothing is written to disk.
 //!
+//! What clients can make it hold is bounded: the packet by `--packet-bytes`, a queue by `--queue`, a window by `--inflight`, topics to 64 levels, client
+//! identifiers to 1,024 bytes, and the numbers of sessions, subscriptions of one, and retained messages by constants beside them.
+//!
 //! One thread runs everything, so state is shared by `Rc<RefCell>` and no lock is ever waited for. A connection reads what has come, answers
 //! it, and writes everything that is due with one call per wake; a message is one allocation that retained store, queues and windows share.
 

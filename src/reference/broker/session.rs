@@ -5,7 +5,7 @@ use std::{cell::Cell, collections::VecDeque, rc::Rc};
 use tokio::sync::Notify;
 
 use super::{message::Message, window::Window};
-use crate::reference::wire::WireError;
+use crate::reference::{topic, wire::WireError};
 
 /// How a session reaches its connection.
 #[derive(Debug, Default)]
@@ -33,7 +33,8 @@ impl Link {
         self.taken_over.get()
     }
 
-    fn wake(&self) {
+    /// Wakes the connection.
+    pub(super) fn wake(&self) {
         // A notification takes an atomic operation; one per batch is enough.
         if !self.woken.replace(true) {
             self.wake.notify_one();
@@ -122,6 +123,12 @@ impl Session {
             link.wake();
         }
         Offer::Queued
+    }
+
+    /// Forgets retained messages that wait for this filter: they are about to be added again, and a client that keeps subscribing must not
+    /// make the list longer than the retained store.
+    pub(super) fn forget_replay(&mut self, filter: &str) {
+        self.replay.retain(|waiting| !topic::matches(filter, waiting.message.topic()));
     }
 
     /// Adds a retained message for a new subscription.

@@ -121,7 +121,7 @@ impl Broker {
                 self.discard(session);
             }
         }
-        if let Some(will) = will {
+        if let Some(will) = will.filter(|will| !self.is_denied(&will.topic)) {
             self.route(&will.topic, &will.message, (will.qos as u8).min(1), will.retain);
         }
     }
@@ -135,6 +135,7 @@ impl Broker {
         let qos = qos.min(1);
         self.subscriptions.add(filter, session, qos);
         let mut session = session.borrow_mut();
+        session.forget_replay(filter);
         for message in self.topics.retained(filter) {
             session.replay(message, qos);
         }
@@ -144,9 +145,7 @@ impl Broker {
     /// A client publishes. Whatever becomes of it, a QoS 1 message is acknowledged afterwards.
     pub(super) fn publish(&mut self, publish: &Publish<'_>) {
         self.counts.received += 1;
-        let denied = publish.topic.starts_with('$')
-            || self.args.acl_deny.iter().any(|prefix| publish.topic.starts_with(prefix.as_str()));
-        if denied {
+        if self.is_denied(publish.topic) {
             self.counts.denied_by_acl.add(|| Named::new(publish.topic, publish.payload));
             return;
         }
@@ -167,6 +166,10 @@ impl Broker {
                 self.counts.dropped_queue_full.add(|| Named::new(topic, payload));
             }
         }
+    }
+
+    fn is_denied(&self, topic: &str) -> bool {
+        topic.starts_with('$') || self.args.acl_deny.iter().any(|prefix| topic.starts_with(prefix.as_str()))
     }
 
     fn is_lost_by_fault(&mut self) -> bool {

@@ -5,6 +5,9 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use super::session::Session;
 use crate::reference::topic;
 
+/// The most lists that are shared; they only save memory, so they may be forgotten.
+const SHARED: usize = 10_000;
+
 /// A session that wants a topic, and at which quality of service.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
@@ -76,6 +79,9 @@ impl Subscriptions {
             }
         }
         let routes: Rc<[Route]> = routes.into();
+        if self.shared.len() >= SHARED {
+            self.shared.clear();
+        }
         self.shared.insert(places, routes.clone());
         routes
     }

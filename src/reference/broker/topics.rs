@@ -43,11 +43,12 @@ impl Topics {
         retain: bool,
         subscriptions: &mut Subscriptions,
     ) -> (Rc<[Route]>, bool) {
-        if !self.known.contains_key(name) {
-            self.make_room();
-            self.known.insert(name.into(), Topic::default());
-        }
-        let Some(entry) = self.known.get_mut(name) else { return (Rc::default(), false) };
+        let entry = if let Some(entry) = self.known.get_mut(name) {
+            entry
+        } else {
+            Self::make_room(&mut self.known, self.retained);
+            self.known.entry(name.into()).or_default()
+        };
         let mut kept = true;
         if retain {
             let before = entry.retained.take();
@@ -83,9 +84,70 @@ impl Topics {
             .filter(|message| topic::matches(filter, message.topic()))
     }
 
-    fn make_room(&mut self) {
-        if self.known.len() - self.retained >= REMEMBERED {
-            self.known.retain(|_, entry| entry.retained.is_some());
+    fn make_room(known: &mut HashMap<Box<str>, Topic>, retained: usize) {
+        if known.len() - retained >= REMEMBERED {
+            known.retain(|_, entry| entry.retained.is_some());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::reference::broker::session::Session;
+
+    fn session(id: &str) -> Rc<RefCell<Session>> {
+        Rc::new(RefCell::new(Session::new(id.into(), true, 10, 10)))
+    }
+
+    fn message(topic: &str, payload: &str) -> Message {
+        Message::new(topic, payload.as_bytes(), &mut Vec::new())
+    }
+
+    #[test]
+    fn overlapping_filters_deliver_once_at_the_higher_qos_and_changes_are_seen() {
+        let (mut topics, mut subscriptions) = (Topics::default(), Subscriptions::default());
+        let (one, two) = (session("one"), session("two"));
+        subscriptions.add("a/+", &one, 0);
+        subscriptions.add("a/#", &one, 1);
+        subscriptions.add("a/b", &two, 0);
+        let mut routes = |subscriptions: &mut Subscriptions, name: &str| {
+            let (routes, kept) = topics.publish(name, &message(name, "x"), false, subscriptions);
+            assert!(kept);
+            routes.iter().map(|route| (route.session.borrow().id.to_string(), route.qos)).collect::<Vec<_>>()
+        };
+        assert_eq!(routes(&mut subscriptions, "a/b"), [("one".to_owned(), 1), ("two".to_owned(), 0)]);
+        assert_eq!(routes(&mut subscriptions, "a"), [("one".to_owned(), 1)]);
+        assert_eq!(routes(&mut subscriptions, "b"), []);
+        subscriptions.remove("a/#", &one);
+        assert_eq!(routes(&mut subscriptions, "a/b"), [("one".to_owned(), 0), ("two".to_owned(), 0)]);
+        subscriptions.remove_all(&one);
+        assert_eq!(routes(&mut subscriptions, "a/b"), [("two".to_owned(), 0)]);
+        assert_eq!((subscriptions.count(), subscriptions.count_of(&two)), (1, 1));
+    }
+
+    #[test]
+    fn the_last_message_is_retained_until_an_empty_one_deletes_it() {
+        let (mut topics, mut subscriptions) = (Topics::default(), Subscriptions::default());
+        for (name, payload) in [("a/b", "1"), ("a/b", "2"), ("a/c", "3"), ("$SYS/x", "4")] {
+            topics.publish(name, &message(name, payload), true, &mut subscriptions);
+        }
+        topics.publish("a/d", &message("a/d", "not retained"), false, &mut subscriptions);
+        let payloads = |topics: &Topics, filter: &str| {
+            let mut all: Vec<_> = topics
+                .retained(filter)
+                .map(|message| String::from_utf8_lossy(message.payload()).into_owned())
+                .collect();
+            all.sort();
+            all
+        };
+        assert_eq!(payloads(&topics, "#"), ["2", "3"]);
+        assert_eq!(payloads(&topics, "a/b"), ["2"]);
+        assert_eq!(payloads(&topics, "$SYS/#"), ["4"]);
+        topics.publish("a/b", &message("a/b", ""), true, &mut subscriptions);
+        assert_eq!(payloads(&topics, "#"), ["3"]);
+        assert_eq!(topics.retained_count(), 2);
     }
 }

@@ -47,13 +47,13 @@ impl Tally {
 pub(super) struct Counts {
     /// PUBLISH packets received.
     pub(super) received: u64,
-    /// PUBACK packets written for them.
+    /// PUBACK packets handed to their connections; a connection that breaks may still lose some.
     pub(super) acknowledged: u64,
-    /// PUBLISH packets written; a message that is sent again counts again.
+    /// PUBLISH packets handed to their connections; a message that is sent again counts again.
     pub(super) sent: u64,
     /// Packets of all kinds received.
     pub(super) packets_received: u64,
-    /// Packets of all kinds written.
+    /// Packets of all kinds handed to their connections.
     pub(super) packets_sent: u64,
     /// Clients connected now.
     pub(super) connected: u64,

@@ -100,6 +100,14 @@ impl Client {
         }
     }
 
+    /// Hands on what was acknowledged and not yet committed: only a kill may lose it.
+    pub(super) async fn finish(&mut self) {
+        if self.gathering.acknowledged_early > 0 {
+            // A committer that has given up does not take it.
+            let _ = self.jobs.send(std::mem::take(&mut self.gathering)).await;
+        }
+    }
+
     fn refused(&self, code: u8) -> Problems {
         let problem =
             Problem::error(format!("the broker at {} refuses the listener: CONNACK code {code}", self.args.broker));

@@ -84,12 +84,14 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
             })
         }));
         let mut client = Client::new(args, counts.clone(), jobs, done);
-        tokio::select! {
+        let ended = tokio::select! {
             refused = client.run() => Err(refused),
             ended = service::told_to_end() => ended,
-        }
+        };
+        counts.end();
+        client.finish().await;
+        ended
     });
-    counts.end();
     // The client is gone and with it the sender, so the committer ends after the batch that it has.
     if committing.join().is_err() {
         return Err(Problem::error("the committing thread panicked").into());

@@ -72,11 +72,17 @@ impl Hands {
         }
     }
 
+<<<<<<< HEAD
     pub(super) fn use_plan(&self, plan: CellPlan) {
         match &plan.target {
             Target::Processes(processes) => self.services.use_plan(processes),
             Target::Compose(compose) => self.use_project(compose, &plan),
             Target::External(_) => {}
+=======
+    fn use_plan(&self, plan: CellPlan) {
+        if let Target::Processes(processes) = &plan.target {
+            self.services.use_plan(processes);
+>>>>>>> main
         }
         let ends = Ends::new(Arc::new(plan), self.config.plan_folder.clone());
         let in_use = InUse { ends, stores: Pool::default(), queries: Pool::default(), webs: Mutex::default() };
@@ -104,7 +110,9 @@ impl Hands {
         plan.clone().ok_or_else(|| "no plan is in use".to_owned())
     }
 
+    /// Does what a call asks for.
     pub(super) fn answer(&self, call: Call) -> Result<Answer, Failure> {
+<<<<<<< HEAD
         match call {
             Call::StartTarget { fresh } => {
                 if fresh {
@@ -144,21 +152,40 @@ impl Hands {
         match call {
             Call::StartWatch(name) => self.start_watch(&name),
             Call::StopWatch(name) => self.stop_watch(&name),
+=======
+        let answer = match call {
+            Call::StartTarget { fresh } => return self.start_target(fresh),
+            Call::TakeDown { service, how } => {
+                self.close_idle();
+                return self.services.take_down(&service, how);
+            }
+            Call::BringBack { service, within } => return self.services.bring_back(&service, within),
+            Call::UsePlan(plan) => {
+                self.use_plan(*plan);
+                Ok(Answer::Done)
+            }
+            Call::StopTarget => {
+                self.stop_target();
+                Ok(Answer::Done)
+            }
+            Call::StartLoad(name) => self.plan().and_then(|plan| self.loads.start(&name, &plan.ends)).map(done),
+            Call::StopLoad(name) => self.loads.stop(&name).map(done),
+            Call::CutSlices => {
+                self.loads.cut();
+                Ok(Answer::Done)
+            }
+            Call::StartWatch(name) => self.start_watch(&name).map(done),
+            Call::StopWatch(name) => self.stop_watch(&name).map(done),
+            Call::CanaryUnseen(name) => self.canary_unseen(&name),
+            Call::QuietCanary(name) => self.quiet_canary(&name).map(done),
+>>>>>>> main
             Call::Query(name) => self.query(&name),
             Call::Rows { connection, statement } => self.rows(&connection, &statement),
             Call::Execute { connection, statement } => self.execute(&connection, &statement),
             Call::Request(request) => self.request(&request),
             Call::Command { command, within } => self.command(&command, within),
-            Call::SampleLive => self.sample_live(),
-            Call::StartLoad(name) => self.loads.start(&name, &self.plan()?.ends).map(|()| Answer::Done),
-            Call::StopLoad(name) => self.loads.stop(&name).map(|()| Answer::Done),
-            Call::CutSlices => {
-                self.loads.cut();
-                Ok(Answer::Done)
-            }
-            Call::CanaryUnseen(name) => self.canary_unseen(&name),
-            Call::QuietCanary(name) => self.quiet_canary(&name),
             Call::Publish { connection, messages } => self.publish(&connection, &messages),
+<<<<<<< HEAD
             Call::Preflight { load, topic } => {
                 self.courier.preflight(&self.plan()?.ends, &load, &topic, self.config.clock).map(|()| Answer::Done)
             }
@@ -170,7 +197,24 @@ impl Hands {
             | Call::CompareOthers => {
                 unreachable!("answered before")
             }
+=======
+            Call::Preflight { load, topic } => self.preflight(&load, &topic),
+            Call::SampleLive => self.sample_live(),
+        };
+        answer.map_err(Failure::Failed)
+    }
+
+    fn start_target(&self, fresh: bool) -> Result<Answer, Failure> {
+        if fresh {
+            self.close_idle();
+>>>>>>> main
         }
+        self.services.start(fresh).map(done)
+    }
+
+    fn stop_target(&self) {
+        self.close_idle();
+        self.services.stop();
     }
 
     fn query(&self, name: &str) -> Result<Answer, String> {
@@ -188,7 +232,7 @@ impl Hands {
     fn execute(&self, connection: &str, statement: &str) -> Result<Answer, String> {
         let plan = self.plan()?;
         let open = |name: &str| plan.ends.store(name, STATEMENT_LIMIT);
-        plan.stores.using(connection, open, |store| store.execute(statement)).map(|()| Answer::Done)
+        plan.stores.using(connection, open, |store| store.execute(statement)).map(done)
     }
 
     fn request(&self, request: &Request) -> Result<Answer, String> {
@@ -214,7 +258,7 @@ impl Hands {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start_watch(&self, name: &str) -> Result<Answer, String> {
+    fn start_watch(&self, name: &str) -> Result<(), String> {
         let plan = self.plan()?;
         let watch = plan.ends.plan().watches.get(name).ok_or_else(|| format!("the plan has no watch `{name}`"))?;
         let around = Surroundings {
@@ -231,20 +275,20 @@ impl Hands {
             return Err(format!("watch `{name}` runs already"));
         }
         watches.insert(name.to_owned(), watch::start(name, watch, &around)?);
-        Ok(Answer::Done)
+        Ok(())
     }
 
-    fn stop_watch(&self, name: &str) -> Result<Answer, String> {
+    fn stop_watch(&self, name: &str) -> Result<(), String> {
         let watch = self.watches().remove(name).ok_or_else(|| format!("watch `{name}` does not run"))?;
         watch.stop();
-        Ok(Answer::Done)
+        Ok(())
     }
 
-    fn quiet_canary(&self, name: &str) -> Result<Answer, String> {
+    fn quiet_canary(&self, name: &str) -> Result<(), String> {
         let watches = self.watches();
         let watch = watches.get(name).ok_or_else(|| format!("canary `{name}` does not run"))?;
         watch.quiet();
-        Ok(Answer::Done)
+        Ok(())
     }
 
     fn canary_unseen(&self, name: &str) -> Result<Answer, String> {
@@ -257,6 +301,10 @@ impl Hands {
     fn publish(&self, connection: &str, messages: &[String]) -> Result<Answer, String> {
         let sent = self.courier.publish(&self.plan()?.ends, connection, messages, self.config.clock)?;
         Ok(Answer::Published { messages: sent.messages, acked: sent.acked, seconds: sent.seconds })
+    }
+
+    fn preflight(&self, load: &str, topic: &str) -> Result<Answer, String> {
+        self.courier.preflight(&self.plan()?.ends, load, topic, self.config.clock).map(done)
     }
 
     /// Closes connections that nobody uses, so that a server which waits for its clients can end.
@@ -280,10 +328,18 @@ impl Hands {
         self.loads.let_go();
         let watches: Vec<_> = self.watches().drain().map(|(_, watch)| watch).collect();
         watches.into_iter().for_each(watch::Running::stop);
+<<<<<<< HEAD
         self.close_idle();
+=======
+>>>>>>> main
         self.stop_target();
         self.launcher.kill_all();
     }
+}
+
+/// The answer of what gives none.
+fn done((): ()) -> Answer {
+    Answer::Done
 }
 
 impl InUse {

@@ -14,8 +14,8 @@ use indexmap::IndexMap;
 
 use crate::{
     ends::Ends,
-    load::{self, LoadEvent, MqttLoad, RunClock},
-    plan::load::{ExecLoad, Load, MqttPublish},
+    load::{self, LoadEvent, RunClock},
+    plan::load::{ExecLoad, Load},
     run::emit::Emit,
     target::{
         folder::RunFolder,
@@ -80,22 +80,15 @@ impl Loads {
             return Err(format!("load `{name}` runs already"));
         }
         let load = match plan {
-            Load::MqttPublish(publish) => self.start_mqtt(name, publish, ends)?,
+            Load::MqttPublish(_) => self.start_mqtt(name, ends)?,
             Load::Exec(exec) => self.start_exec(name, exec, ends)?,
         };
         running.insert(name.to_owned(), load);
         Ok(())
     }
 
-    fn start_mqtt(&self, name: &str, plan: &MqttPublish, ends: &Ends) -> Result<Running, String> {
-        let mqtt = ends.mqtt(&plan.connection)?;
-        let spec = MqttLoad {
-            name: name.to_owned(),
-            plan: plan.clone(),
-            fleet: ends.fleet()?.clone(),
-            mqtt: mqtt.clone(),
-            ca_pem: ends.ca_pem(mqtt)?,
-        };
+    fn start_mqtt(&self, name: &str, ends: &Ends) -> Result<Running, String> {
+        let spec = ends.mqtt_load(name)?;
         let (out, inbox) = mpsc::channel();
         let load = load::start(&spec, self.clock, out)?;
         let outlet = Arc::new(Outlet { inbox: Mutex::new(inbox), emit: self.emit.clone() });

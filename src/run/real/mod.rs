@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use self::calls::Hands;
 use super::{
     emit::Emit,
-    world::{Answer, Call, Failure, Happening, Ticket, World},
+    world::{Call, Failure, Happening, Ticket, World},
 };
 use crate::{
     load::RunClock,
@@ -93,9 +93,8 @@ impl World for RealWorld {
         let ticket = Ticket(self.tickets);
         let (hands, out) = (Arc::clone(&self.hands), self.out.clone());
         // Later calls must see the new plan, so this one is not left to a thread.
-        if let Call::UsePlan(plan) = call {
-            hands.use_plan(*plan);
-            let _ = out.send(Happening::Answer(ticket, Ok(Answer::Done)));
+        if matches!(call, Call::UsePlan(_)) {
+            let _ = out.send(Happening::Answer(ticket, hands.answer(call)));
             return ticket;
         }
         let answer = out.clone();

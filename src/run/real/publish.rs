@@ -9,13 +9,9 @@ use crate::{
         courier::{Delivery, Published, publish_all},
         fleet::Layout,
         message::{Messages, Outgoing},
-        template::{Envelope, Facts},
+        single,
     },
-    plan::load::Load,
 };
-
-/// The value of a preflight reading, in units of 1/1024: zero, so that no sum of values is moved by it.
-const PREFLIGHT_UNITS: i64 = 0;
 
 /// Sends messages that are counted, each call over a connection of its own.
 #[derive(Default)]
@@ -45,17 +41,9 @@ impl Courier {
 
     /// Sends one reading of a load's shape to a topic of its own, and waits for its PUBACK.
     pub(super) fn preflight(&self, ends: &Ends, load: &str, topic: &str, clock: RunClock) -> Result<(), String> {
-        let Some(Load::MqttPublish(plan)) = ends.plan().loads.get(load) else {
-            return Err(format!("the plan has no load `{load}` of kind `mqtt_publish`"));
-        };
-        let mut envelope = Envelope::compile(topic, &plan.payload, plan.ts, Layout::new(ends.fleet()?)?)?;
-        let unix_ns = clock.unix_ns(clock.now_ns());
-        let facts = Facts { point: 0, tick: 0, value: PREFLIGHT_UNITS, unix_ns };
-        let mut bytes = topic.as_bytes().to_vec();
-        envelope.at(unix_ns).write_payload(&facts, 0..topic.len(), &mut bytes);
-        let payload = bytes.split_off(topic.len());
-        let reading = Outgoing { topic: topic.to_owned(), payload, qos: plan.qos, retain: plan.retain };
-        let sent = self.send(ends, &plan.connection, "preflight", std::iter::once(Ok(reading)))?;
+        let load = ends.mqtt_load(load)?;
+        let reading = single::preflight(&load, topic, clock.unix_ns(clock.now_ns()) / 1_000_000)?;
+        let sent = self.send(ends, &load.plan.connection, "preflight", std::iter::once(Ok(reading)))?;
         if sent.acked == 1 { Ok(()) } else { Err("the preflight reading was not acknowledged".to_owned()) }
     }
 

@@ -44,13 +44,18 @@ impl Source {
         let mut code = String::new();
         let mut lines = self.text.lines().peekable();
         while let Some(line) = lines.next() {
-            let next = lines.peek().map_or("", |next| next.trim_start());
-            if line.trim() == "#[cfg(test)]" && next.starts_with("mod ") {
-                if next.ends_with(';') {
+            if line.trim() == "#[cfg(test)]" {
+                while lines.peek().is_some_and(|next| next.trim_start().starts_with("#[")) {
+                    lines.next();
+                }
+                let next = lines.peek().map_or("", |next| next.trim());
+                if next.contains("mod ") && next.ends_with('{') {
+                    break;
+                }
+                if next.contains("mod ") && next.ends_with(';') {
                     lines.next();
                     continue;
                 }
-                break;
             }
             if !line.trim_start().starts_with("//") {
                 code.push_str(line);
@@ -103,6 +108,8 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Source>) {
 fn code_is_what_is_neither_comment_nor_test() {
     let text = "//! head\nuse a;\n    // why\nfn f() {}\n#[cfg(test)]\nmod tests {\n    use b;\n}\n";
     assert_eq!(Source::new("src/plan/a.rs", text).code(), "use a;\nfn f() {}\n");
+    let odd = "fn f() {}\n#[cfg(test)]\n#[expect(b)]\npub(super) mod tests {\n    use b;\n}\n";
+    assert_eq!(Source::new("src/plan/a.rs", odd).code(), "fn f() {}\n");
     assert_eq!(Source::new("tests/it/a.rs", text).code(), "");
     let declaring = Source::new("src/plan/diff/mod.rs", "#[cfg(test)]\nmod tests;\nfn g() {}\n");
     assert_eq!(

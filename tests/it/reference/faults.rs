@@ -89,6 +89,19 @@ fn ack_before_commit_loses_by_a_kill_exactly_what_was_acknowledged_and_not_commi
     assert_eq!(healthy.truth("/acknowledged_uncommitted"), 0);
 }
 
+#[test]
+fn ack_before_commit_loses_nothing_when_told_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = sqlite(folder.path());
+    let broker = Broker::start(&["--queue", "200000"], &[]);
+    let mut listener = broker.listener(&path, &["--fault", "ack_before_commit"]);
+    let (mut publisher, _) = Raw::named(broker.mqtt, "publisher", false);
+    publisher.publish_all(readings(100, 50), false);
+    until("all is acknowledged", || broker.service.truth("/acked_by_session/listener") == 5_000);
+    assert!(listener.terminate());
+    assert_eq!(stored(&path), published(100, 50));
+}
+
 /// A count once it has not moved for a while.
 fn settled(count: impl Fn() -> u64) -> u64 {
     let mut last = count();

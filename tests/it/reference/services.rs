@@ -17,7 +17,7 @@ use rumqttc::mqttbytes::{
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An address of loopback that is free now.
 pub(super) fn free() -> SocketAddr {
@@ -175,7 +175,7 @@ impl Raw {
                 Err(rumqttc::mqttbytes::Error::InsufficientBytes(_)) => {}
                 Err(error) => panic!("{error}"),
             }
-            let mut chunk = [0; 65_536];
+            let mut chunk = [0; 16_384];
             match self.stream.read(&mut chunk) {
                 Ok(0) => return None,
                 Ok(count) => self.buffer.extend_from_slice(&chunk[..count]),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rumqttc::mqttbytes::{
     QoS,
-    v4::{Connect, LastWill, Packet},
+    v4::{Connect, LastWill, Packet, Subscribe},
 };
 
 use super::services::{Broker, Raw, until};
@@ -62,6 +62,44 @@ fn a_kept_session_is_resumed_with_the_oldest_and_exact_drops() {
     drop(clean);
     let (_, connack) = Raw::named(broker.mqtt, "keeper", true);
     assert!(!connack.session_present);
+}
+
+#[test]
+fn a_stalled_subscriber_holds_nobody_up_and_every_message_is_accounted_for() {
+    let broker = Broker::start(&["--queue", "100", "--inflight", "50"], &[]);
+    let (mut acking, _) = Raw::named(broker.mqtt, "acking", false);
+    acking.subscribe("n");
+    let (mut publisher, _) = Raw::named(broker.mqtt, "publisher", false);
+    assert_eq!(publisher.publish_all(numbered(2_000), false), 2_000);
+    assert_eq!(
+        broker.service.truth("/dropped_by_session/acking"),
+        2_000 - 150,
+        "50 in flight and 100 waiting are kept"
+    );
+    for number in 0..150 {
+        let publish = acking.publish();
+        assert_eq!(publish.payload, number.to_string());
+        acking.ack(publish.pkid);
+    }
+
+    // At QoS 0 the socket's buffers take some more; what they do not take waits or is dropped and counted.
+    let (mut lazy, _) = Raw::named(broker.mqtt, "lazy", false);
+    let mut subscribe = Subscribe::new("big", QoS::AtMostOnce);
+    subscribe.pkid = 1;
+    lazy.send(&Packet::Subscribe(subscribe));
+    assert!(matches!(lazy.next(), Some(Packet::SubAck(_))));
+    let big = (0..20_000).map(|number| ("big".to_owned(), format!("{number:01000}")));
+    assert_eq!(publisher.publish_all(big, false), 20_000);
+    let dropped = broker.service.truth("/dropped_by_session/lazy");
+    assert!(dropped > 0, "20 MB do not fit into the buffers");
+    let mut received = 0;
+    while received < 20_000 - dropped {
+        let publish = lazy.publish();
+        assert_eq!((publish.qos, publish.payload.len()), (QoS::AtMostOnce, 1_000));
+        received += 1;
+    }
+    assert_eq!(publisher.publish_all([("big".to_owned(), "last".to_owned())], false), 1);
+    assert_eq!(lazy.publish().payload, "last", "and there were no more");
 }
 
 #[test]

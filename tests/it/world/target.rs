@@ -15,7 +15,7 @@ const START: Call = Call::StartTarget { fresh: false };
 const WITHIN: Duration = Duration::from_secs(20);
 
 fn sleeper() -> Bench {
-    Bench::new(&services(json!({ "it": { "command": ["sleep", "1000"] } })))
+    Bench::new(&services(&json!({ "it": { "command": ["sleep", "1000"] } })))
 }
 
 fn take_down(bench: &mut Bench, how: TakeDown) -> (u32, Option<String>, bool) {
@@ -39,7 +39,7 @@ fn bring_back(bench: &mut Bench) -> (u32, Option<f64>) {
 fn a_port_that_is_held_is_refused_and_its_holder_named() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = holder.local_addr().unwrap().port();
-    let mut bench = Bench::new(&services(json!({ "it": { "command": ["sleep", "1000"], "ports": [port] } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": ["sleep", "1000"], "ports": [port] } })));
     let why = bench.refused(START);
     assert!(why.contains(&format!("port {port} is held by process {} (", std::process::id())), "{why}");
     drop(holder);
@@ -50,7 +50,7 @@ fn a_port_that_is_held_is_refused_and_its_holder_named() {
 fn a_process_that_ends_before_it_is_ready_is_quoted() {
     let ready = json!({ "tcp": format!("127.0.0.1:{}", free_port()) });
     let command = json!(["sh", "-c", "echo noise; echo no such setting >&2; exit 3"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command, "ready": ready } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command, "ready": ready } })));
     let why = bench.refused(START);
     assert!(why.starts_with("it did not start: it ended with exit 3 before it was ready;"), "{why}");
     assert!(why.ends_with("noise\nno such setting"), "{why}");
@@ -59,23 +59,23 @@ fn a_process_that_ends_before_it_is_ready_is_quoted() {
 
 #[test]
 fn a_command_that_does_not_exist_is_named() {
-    let mut bench = Bench::new(&services(json!({ "it": { "command": ["no-such-program-anywhere"] } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": ["no-such-program-anywhere"] } })));
     let why = bench.refused(START);
-    assert!(why.contains("exit 127") && why.contains("no-such-program-anywhere: "), "{why}");
+    assert!(why.contains("before it was ready") && why.contains("no-such-program-anywhere: "), "{why}");
 }
 
 #[test]
 fn a_process_that_never_serves_is_refused_in_time() {
     let address = format!("127.0.0.1:{}", free_port());
     let ready = json!({ "tcp": address, "within": "200ms" });
-    let mut bench = Bench::new(&services(json!({ "it": { "command": ["sleep", "1000"], "ready": ready } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": ["sleep", "1000"], "ready": ready } })));
     let why = bench.refused(START);
     assert!(why.contains("not ready in time") && why.contains(&address), "{why}");
 }
 
 #[test]
 fn services_start_in_order_and_an_unexpected_end_is_an_event() {
-    let mut bench = Bench::new(&services(json!({
+    let mut bench = Bench::new(&services(&json!({
         "second": { "command": ["sleep", "1000"], "after": ["first"] },
         "first": { "command": ["sh", "-c", "echo last words; exec sleep 1000"] },
     })));
@@ -111,7 +111,7 @@ fn a_kill_is_proven_and_another_process_takes_its_place() {
 #[test]
 fn a_signal_that_is_ignored_is_no_outage() {
     let command = json!(["sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.01; done"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command, "stop_within": "300ms" } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command, "stop_within": "300ms" } })));
     bench.done(START);
     let log = bench.folder().join("logs/it.log");
     eventually("the trap", || fs::read_to_string(&log).is_ok_and(|text| text.contains("ready")));
@@ -123,7 +123,7 @@ fn a_signal_that_is_ignored_is_no_outage() {
 #[test]
 fn a_stop_that_takes_too_long_becomes_a_kill() {
     let command = json!(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command, "stop_within": "300ms" } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command, "stop_within": "300ms" } })));
     bench.done(START);
     let log = bench.folder().join("logs/it.log");
     eventually("the trap", || fs::read_to_string(&log).is_ok_and(|text| text.contains("ready")));
@@ -158,7 +158,7 @@ fn a_paused_process_can_be_stopped() {
 #[test]
 fn a_fresh_start_empties_the_folder_and_replaces_the_processes() {
     let command = json!(["sh", "-c", "echo data > file; echo shared > ../history.sqlite; exec sleep 1000"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command } })));
     bench.done(START);
     let (own, shared) = (bench.folder().join("it/file"), bench.folder().join("history.sqlite"));
     eventually("the files", || own.exists() && shared.exists());
@@ -174,7 +174,7 @@ fn a_fresh_start_empties_the_folder_and_replaces_the_processes() {
 #[test]
 fn only_the_plan_s_environment_is_passed_on() {
     let command = json!(["sh", "-c", "env > ../env; mv ../env ../environment; exec sleep 1000"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command, "env": { "OWN": "1" } } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command, "env": { "OWN": "1" } } })));
     bench.done(START);
     let file = bench.folder().join("environment");
     eventually("the environment", || file.exists());
@@ -199,7 +199,7 @@ fn a_folder_with_files_of_others_is_not_used() {
 #[test]
 fn nothing_lives_on_when_the_world_goes() {
     let command = json!(["sh", "-c", "sleep 1000 & echo $! > ../grandchild; mv ../grandchild ../known; wait"]);
-    let mut bench = Bench::new(&services(json!({ "it": { "command": command } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": command } })));
     bench.done(START);
     let known = bench.folder().join("known");
     eventually("the grandchild", || known.exists());
@@ -214,7 +214,7 @@ fn nothing_lives_on_when_the_world_goes() {
 #[test]
 fn a_stop_during_a_start_ends_the_waiting() {
     let ready = json!({ "tcp": format!("127.0.0.1:{}", free_port()), "within": "1h" });
-    let mut bench = Bench::new(&services(json!({ "it": { "command": ["sleep", "1000"], "ready": ready } })));
+    let mut bench = Bench::new(&services(&json!({ "it": { "command": ["sleep", "1000"], "ready": ready } })));
     let starting = bench.world.call(START);
     eventually("the log", || bench.folder().join("logs/it.log").exists());
     let stopping = bench.world.call(Call::StopTarget);

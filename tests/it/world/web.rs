@@ -18,14 +18,14 @@ use super::bench::Bench;
 
 /// What the server remembers.
 #[derive(Default)]
-pub struct Seen {
-    pub connections: u32,
-    pub logins: u32,
-    pub requests: Vec<(String, HashMap<String, String>, String)>,
+pub(super) struct Seen {
+    pub(super) connections: u32,
+    pub(super) logins: u32,
+    pub(super) requests: Vec<(String, HashMap<String, String>, String)>,
 }
 
 /// Serves `answers` (path to status and body) on a port of its own; `/login` gives the tokens `token-1`, `token-2`, ….
-pub fn serve(answers: &[(&str, u16, &str)]) -> (String, Arc<Mutex<Seen>>) {
+pub(super) fn serve(answers: &[(&str, u16, &str)]) -> (String, Arc<Mutex<Seen>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let seen = Arc::new(Mutex::new(Seen::default()));
