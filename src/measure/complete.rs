@@ -127,7 +127,12 @@ fn endings() -> Vec<Entry> {
             ..Custody::default()
         }),
         Entry::Ran(Ran { window: "job".into(), seconds: 1.0, wrong: None, output: String::new() }),
-        Entry::Event(Event { at: 60.0, kind: EventKind::OthersCompared, subject: "engine".into(), detail: String::new() }),
+        Entry::Event(Event {
+            at: 60.0,
+            kind: EventKind::OthersCompared,
+            subject: "engine".into(),
+            detail: String::new(),
+        }),
     ]
 }
 

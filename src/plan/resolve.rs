@@ -25,12 +25,8 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         step,
         // An empty external target stands in for one that is wrong; the error keeps it from being used.
         target: target.unwrap_or(Target::External(External { description: String::new() })),
-<<<<<<< HEAD
         isolation: plan.isolation.clone().unwrap_or_default(),
-        connections: resolver.each("connections", "connection", &plan.connections, |table| table.kind()),
-=======
         connections: resolver.each("connections", "connection", &plan.connections, ConnectionTable::kind),
->>>>>>> main
         fleet: plan.fleet.clone(),
         messages: plan.messages.clone(),
         loads: resolver.each("loads", "load", &plan.loads, LoadTable::kind),

@@ -20,11 +20,8 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             services(scene, processes, problems);
             ports(scene, processes, problems);
             circles(scene, processes, problems);
-<<<<<<< HEAD
             super::compose::only_there(scene, problems);
-=======
             shared(scene, processes, problems);
->>>>>>> main
         }
         Target::Compose(compose) => super::compose::check(scene, compose, problems),
         Target::External(_) => external(scene, problems),

@@ -6,13 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier};
+use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier, target::Subject};
 use crate::{
     ends::{Ends, NumberQuery},
-    plan::{
-        checked::CellPlan,
-        target::{Compose, Target},
-    },
+    plan::checked::CellPlan,
     run::{
         emit::Emit,
         world::{Answer, Call, Failure, Request},
@@ -20,7 +17,6 @@ use crate::{
     store::Store,
     target::{
         command::{self, Output},
-        compose::{Project, Refused, Stack},
         folder::RunFolder,
         launcher::Launcher,
         services::Services,
@@ -38,8 +34,7 @@ pub(super) struct Hands {
     emit: Emit,
     folder: RunFolder,
     launcher: Arc<Launcher>,
-    services: Arc<Services>,
-    project: RwLock<Option<Result<Arc<Project>, String>>>,
+    target: Subject,
     plan: RwLock<Option<Arc<InUse>>>,
     loads: Loads,
     courier: Courier,
@@ -57,6 +52,7 @@ struct InUse {
 impl Hands {
     pub(super) fn new(config: RealWorldConfig, folder: RunFolder, launcher: Arc<Launcher>, emit: Emit) -> Self {
         let services = Arc::new(Services::new(Arc::clone(&launcher), folder.clone(), emit.clone()));
+        let target = Subject::new(services, config.plan_folder.clone(), config.host_cpus, emit.clone());
         let loads = Loads::new(emit.clone(), config.clock, Arc::clone(&launcher), folder.clone());
         Self {
             loads,
@@ -65,44 +61,17 @@ impl Hands {
             emit,
             folder,
             launcher,
-            services,
-            project: RwLock::default(),
+            target,
             plan: RwLock::default(),
             watches: Mutex::default(),
         }
     }
 
-<<<<<<< HEAD
-    pub(super) fn use_plan(&self, plan: CellPlan) {
-        match &plan.target {
-            Target::Processes(processes) => self.services.use_plan(processes),
-            Target::Compose(compose) => self.use_project(compose, &plan),
-            Target::External(_) => {}
-=======
     fn use_plan(&self, plan: CellPlan) {
-        if let Target::Processes(processes) = &plan.target {
-            self.services.use_plan(processes);
->>>>>>> main
-        }
+        self.target.use_plan(&plan);
         let ends = Ends::new(Arc::new(plan), self.config.plan_folder.clone());
         let in_use = InUse { ends, stores: Pool::default(), queries: Pool::default(), webs: Mutex::default() };
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(in_use));
-    }
-
-    /// The project is the same in all cells: what a run started, it must also find again.
-    fn use_project(&self, compose: &Compose, plan: &CellPlan) {
-        let mut project = self.project.write().unwrap_or_else(PoisonError::into_inner);
-        if project.is_none() {
-            let stack = Stack::resolve(compose, &plan.isolation, &self.config.plan_folder);
-            let made = stack.and_then(|stack| Project::new(stack, self.config.host_cpus, self.emit.clone()));
-            *project = Some(made.map(Arc::new).map_err(|Refused(why)| why));
-        }
-    }
-
-    /// The target's containers, if it has some.
-    fn project(&self) -> Result<Option<Arc<Project>>, Failure> {
-        let project = self.project.read().unwrap_or_else(PoisonError::into_inner);
-        project.clone().transpose().map_err(Failure::Refused)
     }
 
     fn plan(&self) -> Result<Arc<InUse>, String> {
@@ -112,54 +81,14 @@ impl Hands {
 
     /// Does what a call asks for.
     pub(super) fn answer(&self, call: Call) -> Result<Answer, Failure> {
-<<<<<<< HEAD
-        match call {
-            Call::StartTarget { fresh } => {
-                if fresh {
-                    self.close_idle();
-                }
-                match self.project()? {
-                    Some(project) => project.start(fresh),
-                    None => self.services.start(fresh),
-                }
-                .map(|()| Answer::Done)
-            }
-            Call::StopTarget => {
-                self.close_idle();
-                self.stop_target();
-                Ok(Answer::Done)
-            }
-            Call::TakeDown { service, how } => {
-                self.close_idle();
-                match self.project()? {
-                    Some(project) => project.take_down(&service, how),
-                    None => self.services.take_down(&service, how),
-                }
-            }
-            Call::BringBack { service, within } => match self.project()? {
-                Some(project) => project.bring_back(&service, within),
-                None => self.services.bring_back(&service, within),
-            },
-            Call::CompareOthers => {
-                let compare = |project: Arc<Project>| project.compare_others().map_err(Failure::Failed);
-                self.project()?.map_or(Ok(()), compare).map(|()| Answer::Done)
-            }
-            other => self.attempt(other).map_err(Failure::Failed),
-        }
-    }
-
-    fn attempt(&self, call: Call) -> Result<Answer, String> {
-        match call {
-            Call::StartWatch(name) => self.start_watch(&name),
-            Call::StopWatch(name) => self.stop_watch(&name),
-=======
         let answer = match call {
             Call::StartTarget { fresh } => return self.start_target(fresh),
             Call::TakeDown { service, how } => {
                 self.close_idle();
-                return self.services.take_down(&service, how);
+                return self.target.take_down(&service, how);
             }
-            Call::BringBack { service, within } => return self.services.bring_back(&service, within),
+            Call::BringBack { service, within } => return self.target.bring_back(&service, within),
+            Call::CompareOthers => return self.target.compare_others(),
             Call::UsePlan(plan) => {
                 self.use_plan(*plan);
                 Ok(Answer::Done)
@@ -178,26 +107,12 @@ impl Hands {
             Call::StopWatch(name) => self.stop_watch(&name).map(done),
             Call::CanaryUnseen(name) => self.canary_unseen(&name),
             Call::QuietCanary(name) => self.quiet_canary(&name).map(done),
->>>>>>> main
             Call::Query(name) => self.query(&name),
             Call::Rows { connection, statement } => self.rows(&connection, &statement),
             Call::Execute { connection, statement } => self.execute(&connection, &statement),
             Call::Request(request) => self.request(&request),
             Call::Command { command, within } => self.command(&command, within),
             Call::Publish { connection, messages } => self.publish(&connection, &messages),
-<<<<<<< HEAD
-            Call::Preflight { load, topic } => {
-                self.courier.preflight(&self.plan()?.ends, &load, &topic, self.config.clock).map(|()| Answer::Done)
-            }
-            Call::UsePlan(_)
-            | Call::StartTarget { .. }
-            | Call::StopTarget
-            | Call::TakeDown { .. }
-            | Call::BringBack { .. }
-            | Call::CompareOthers => {
-                unreachable!("answered before")
-            }
-=======
             Call::Preflight { load, topic } => self.preflight(&load, &topic),
             Call::SampleLive => self.sample_live(),
         };
@@ -207,14 +122,13 @@ impl Hands {
     fn start_target(&self, fresh: bool) -> Result<Answer, Failure> {
         if fresh {
             self.close_idle();
->>>>>>> main
         }
-        self.services.start(fresh).map(done)
+        self.target.start(fresh)
     }
 
     fn stop_target(&self) {
         self.close_idle();
-        self.services.stop();
+        self.target.stop();
     }
 
     fn query(&self, name: &str) -> Result<Answer, String> {
@@ -265,8 +179,8 @@ impl Hands {
             emit: self.emit.clone(),
             clock: self.config.clock,
             ends: plan.ends.clone(),
-            services: Arc::clone(&self.services),
-            project: self.project().map_err(|failure| failure.reason().to_owned())?,
+            services: Arc::clone(self.target.services()),
+            project: self.target.project().map_err(|failure| failure.reason().to_owned())?,
             launcher: Arc::clone(&self.launcher),
             folder: self.folder.path().to_owned(),
         };
@@ -315,23 +229,12 @@ impl Hands {
         }
     }
 
-    fn stop_target(&self) {
-        match self.project() {
-            Ok(Some(project)) => project.stop(),
-            _ => self.services.stop(),
-        }
-    }
-
     /// Ends everything that was started.
     pub(super) fn let_go(&self) {
         self.courier.let_go();
         self.loads.let_go();
         let watches: Vec<_> = self.watches().drain().map(|(_, watch)| watch).collect();
         watches.into_iter().for_each(watch::Running::stop);
-<<<<<<< HEAD
-        self.close_idle();
-=======
->>>>>>> main
         self.stop_target();
         self.launcher.kill_all();
     }

@@ -9,6 +9,7 @@ mod loads;
 mod pool;
 mod publish;
 mod signals;
+mod target;
 
 use std::{
     io,
