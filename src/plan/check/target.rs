@@ -149,9 +149,9 @@ fn external(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         problems.push(Problem::error(title).at(scene.key(&format!("{}/fault", at.pointer)), why));
     }
     for (name, watch) in &scene.cell.watches {
-        if let Watch::Process(_) = watch.watch {
-            let place = scene.key(&join(&join("/watches", name), "process"));
-            let problem = Problem::error(format!("`{name}` watches processes that scaler does not start"));
+        if matches!(watch.watch, Watch::Process(_) | Watch::Containers(_)) {
+            let place = scene.key(&join(&join("/watches", name), watch.watch.key()));
+            let problem = Problem::error(format!("`{name}` watches what scaler does not start"));
             problems.push(problem.at(place, why).help("take its numbers over HTTP, with `prometheus` or `http_json`"));
         }
     }

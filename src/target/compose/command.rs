@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::Stack;
+use super::{Stack, effective::SENSOR};
 
 /// What of the caller's environment Compose may see: how to find itself and the engine.
 const PASSED_ON: &[&str] = &["PATH", "HOME", "DOCKER_HOST", "DOCKER_CONFIG"];
@@ -98,7 +98,10 @@ impl Stack {
         for line in
             child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
         {
-            progress(line.trim());
+            // The sensor is ours; the guard has looked at all other warnings.
+            if !line.contains(SENSOR) {
+                progress(line.trim());
+            }
             said.push(line);
         }
         let status = child.wait().map_err(failed)?;
