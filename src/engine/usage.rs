@@ -109,7 +109,14 @@ impl Usage {
 fn moved(blocks: &ContainerBlkioStats, direction: &str) -> Option<f64> {
     let entries = blocks.io_service_bytes_recursive.as_ref()?;
     let of = |op: &Option<String>| op.as_ref().is_some_and(|op| op.eq_ignore_ascii_case(direction));
-    Some(entries.iter().filter(|entry| of(&entry.op)).filter_map(|entry| entry.value).map(float).sum())
+    Some(
+        entries
+            .iter()
+            .filter(|entry| of(&entry.op))
+            .filter_map(|entry| entry.value)
+            .map(float)
+            .fold(0.0, |sum, bytes| sum + bytes),
+    )
 }
 
 #[cfg(test)]

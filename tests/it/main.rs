@@ -2,6 +2,7 @@
 
 mod bad_plans;
 mod cli;
+mod compose;
 mod end_to_end;
 mod guard;
 mod house;

@@ -17,14 +17,13 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let examined = match stack::open(&args.plan) {
-        Ok(project) => project.examine(),
-        Err(_) => {
-            // Without an engine there is nothing that could run from elsewhere; all else is decided by the files.
-            let stack = stack::resolve(&args.plan)?;
-            screen::remark("no container engine answers: only the files were looked at");
-            stack.examine(stack::host_cpus()?, &Neighbours::default())
-        }
+    let examined = if let Ok(project) = stack::open(&args.plan) {
+        project.examine()
+    } else {
+        // Without an engine there is nothing that could run from elsewhere; all else is decided by the files.
+        let stack = stack::resolve(&args.plan)?;
+        screen::remark("no container engine answers: only the files were looked at");
+        stack.examine(stack::host_cpus()?, &Neighbours::default())
     };
     let examined = examined.map_err(stack::refused)?;
     screen::print(&examined.guarded.to_string());
