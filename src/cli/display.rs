@@ -6,13 +6,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::screen;
 use crate::{
-    judge::{judge_cell, verdict::GateOutcome},
+    judge::judge_cell,
     plan::{checked::Checked, phase::Phase},
     record::{
         entry::{Entry, EventKind},
         fold::Fold,
     },
-    report::progress::{self, Progress},
+    report::progress::{self, Closest, Progress},
     run::interpreter::Observer,
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Display {
     phases: HashMap<String, f64>,
     gates_at: f64,
     line_at: f64,
-    closest: Option<GateOutcome>,
+    closest: Option<Closest>,
 }
 
 impl Display {
@@ -87,7 +87,7 @@ impl Display {
         let (cell, record) = (fold.cell()?, fold.record()?);
         if now >= self.gates_at {
             self.gates_at = now + GATES_EVERY_S;
-            self.closest = progress::closest(&judge_cell(&record.started, cell).gates).cloned();
+            self.closest = progress::closest(cell, &judge_cell(&record.started, cell).gates);
         }
         let mut progress = Progress::of(cell, now);
         let place = self.steps.iter().position(|step| *step == cell.started.step);
@@ -101,6 +101,9 @@ impl Display {
 
 impl Observer for Display {
     fn see(&mut self, now: f64, entry: &Entry) {
+        if matches!(entry, Entry::CellStarted(_)) {
+            (self.closest, self.gates_at) = (None, now);
+        }
         if !self.quiet
             && (self.bar.is_none() || is_worth_a_line(entry))
             && let Some(line) = progress::dated_entry(self.unix_ms(now), entry)

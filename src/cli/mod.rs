@@ -71,9 +71,6 @@ enum Verb {
     Completions(completions::Args),
     /// Print the manual page, or write all of them.
     Man(man::Args),
-    /// Start a command that ends with its parent.
-    #[command(hide = true)]
-    Launch(launch::Args),
 }
 
 /// Runs the program with the process's arguments.
@@ -85,19 +82,24 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>) -> Exit {
+    if launch::is_meant(&arguments) {
+        return end(launch::run(&arguments), Colour::Auto);
+    }
     let command = Cli::command().color(colour_for_help(&arguments));
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return explain_arguments(&error),
     };
-    match dispatch(cli.verb, cli.color) {
-        Ok(exit) => exit,
-        Err(failure) => {
-            screen::problems(&failure.problems, cli.color);
-            failure.exit
-        }
-    }
+    end(dispatch(cli.verb, cli.color), cli.color)
+}
+
+/// Says what failed, and gives the exit code.
+fn end(outcome: Outcome, colour: Colour) -> Exit {
+    outcome.unwrap_or_else(|failure| {
+        screen::problems(&failure.problems, colour);
+        failure.exit
+    })
 }
 
 fn dispatch(verb: Verb, colour: Colour) -> Outcome {
@@ -108,7 +110,6 @@ fn dispatch(verb: Verb, colour: Colour) -> Outcome {
         Verb::Reference(command) => reference::run(command),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
-        Verb::Launch(args) => launch::run(&args),
     }
 }
 

@@ -57,6 +57,12 @@ pub(super) fn remark(text: &str) {
     write(io::stderr().lock(), text);
 }
 
+/// Prints a question to standard error and leaves the cursor behind it.
+pub(super) fn ask(question: &str) {
+    let mut stream = io::stderr().lock();
+    let _ = stream.write_all(question.as_bytes()).and_then(|()| stream.flush());
+}
+
 /// Prints problems to standard error.
 pub(super) fn problems(problems: &Problems, colour: Colour) {
     remark(&problems.render(colour.on(&io::stderr())));

@@ -140,7 +140,8 @@ mod tests {
     }
 
     fn record(cells: Vec<CellRecord>, interrupted: bool) -> Record {
-        Record { started: run(), cells, around: Vec::new(), finished: Some(RunFinished { at: 99.0, interrupted }) }
+        let finished = Some(RunFinished { at: 99.0, interrupted });
+        Record { started: run(), cells, around: Vec::new(), resumed: Vec::new(), finished }
     }
 
     fn verdict(words: &[(u64, Word)]) -> RunVerdict {

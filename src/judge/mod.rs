@@ -3,6 +3,7 @@
 #![cfg_attr(test, expect(clippy::float_cmp, reason = "the tests compare values that are exact by construction"))]
 
 mod bottleneck;
+mod caveats;
 mod cell;
 mod gate;
 mod histograms;

@@ -10,18 +10,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    caveats::caveats,
     histograms, judge_cell, judge_run,
     verdict::{Bottleneck, CellVerdict, GateOutcome, RunVerdict, Word},
 };
 use crate::{
-    measure::{measured::Measured, metric, stats::count_u64},
+    measure::{measured::Measured, metric},
     plan::checked::CheckedGate,
     record::{
         cell::{CellRecord, Record, WindowSpan},
         entry::{
             CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt, Outage,
-            PlanIdentity, ProbeRun, Published, Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, Subject,
-            WorkflowRun,
+            PlanIdentity, ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice,
+            Subject, WorkflowRun,
         },
     },
 };
@@ -58,6 +59,9 @@ pub struct RunResult {
     pub cells: Vec<CellResult>,
     /// What happened outside the cells, as it was journaled: setup, teardown, events between two cells.
     pub around: Vec<Entry>,
+    /// How often the run went on after an interruption, and where.
+    #[serde(default)]
+    pub resumed: Vec<Resumed>,
     /// The end of the run; none when scaler was killed.
     pub finished: Option<RunFinished>,
 }
@@ -172,6 +176,7 @@ impl RunResult {
             generator_ceiling_per_s,
             cells: record.cells.iter().map(|cell| CellResult::new(&record.started, cell)).collect(),
             around: record.around.clone(),
+            resumed: record.resumed.clone(),
             finished: record.finished.clone(),
         }
     }
@@ -194,6 +199,7 @@ impl RunResult {
             },
             cells: this.cells.into_iter().map(CellResult::into_record).collect(),
             around: this.around,
+            resumed: this.resumed,
             finished: this.finished,
         }
     }
@@ -278,31 +284,6 @@ impl CellResult {
     }
 }
 
-/// The load for each CPU above which a host is not quiet before a run.
-const BUSY_PER_CPU: f64 = 0.5;
-
-/// What the run as a whole leaves open, as far as the record shows it.
-fn caveats(record: &Record) -> Vec<String> {
-    let mut caveats = Vec::new();
-    match &record.finished {
-        None => caveats.push("scaler was killed; the result ends with what was journaled until then".to_owned()),
-        Some(finished) if finished.interrupted => caveats.push("the run was interrupted by its user".to_owned()),
-        Some(_) => {}
-    }
-    let Host { cpus, load1_at_start: load, .. } = record.started.host;
-    if load > BUSY_PER_CPU * count_u64(cpus) {
-        caveats.push(format!("the host was busy before the run: load {load:.2} on {cpus} CPUs"));
-    }
-    for (name, commit) in &record.started.commits {
-        if commit.ends_with("-dirty") {
-            caveats.push(format!("{name} has changes that its commit {commit:.12} does not have"));
-        } else if commit.starts_with("unknown") {
-            caveats.push(format!("the commit of {name} is {commit}"));
-        }
-    }
-    caveats
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -378,23 +359,5 @@ mod tests {
         let complete = |metric: &Value| ["value", "unit", "n", "window"].iter().all(|key| metric.get(key).is_some());
         assert!(!metrics.is_empty());
         assert!(metrics.values().all(|metric| complete(metric) || metric["unmeasured"].is_string()));
-    }
-
-    #[test]
-    fn commits_that_prove_nothing_and_a_busy_host_are_caveats() {
-        let mut record = fold(fixture::run()).unwrap();
-        record.started.commits = [("a", "unknown: no git"), ("b", "0123456789abcdef-dirty"), ("c", "0123")]
-            .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
-            .into();
-        record.started.host.load1_at_start = 1.5;
-        let caveats = RunResult::new(&record).caveats;
-        assert_eq!(
-            caveats,
-            [
-                "the host was busy before the run: load 1.50 on 2 CPUs",
-                "the commit of a is unknown: no git",
-                "b has changes that its commit 0123456789ab does not have",
-            ]
-        );
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         metric::{AGGREGATES, METRICS, MetricSpec, SubjectKind},
     },
     record::{
-        cell::CellRecord,
+        cell::{CellRecord, WindowSpan},
         entry::{Event, EventKind, RunStarted, Subject},
     },
 };
@@ -78,6 +78,23 @@ pub fn was_run(cell: &CellRecord, metric: &str, window: &Window) -> bool {
         Some((name, Subject::Phase { .. })) => cell.windows.iter().any(|span| span.name == name),
         Some((name, Subject::Probe { .. })) => cell.probe_runs.iter().any(|run| run.probe == name),
         _ => scope::Scope::of(cell, window).is_ok(),
+    }
+}
+
+/// Whether the time that a metric looks at is over, so that its figure will not change in this cell any more: for metrics of phases when
+/// the phase has ended, for probes when no phase goes on, for all others when their window has ended.
+#[must_use]
+pub fn is_over(cell: &CellRecord, metric: &str, window: &Window) -> bool {
+    let all_closed = |phase: &dyn Fn(&WindowSpan) -> bool| {
+        let mut spans = cell.windows.iter().filter(|span| phase(span)).peekable();
+        spans.peek().is_some() && spans.all(|span| span.closed)
+    };
+    match (subject_of(cell, metric), &window.phase) {
+        _ if cell.finished.is_some() => true,
+        (Some((name, Subject::Phase { .. })), _) => all_closed(&|span| span.name == name),
+        (Some((_, Subject::Probe { .. })), _) => cell.open_window().is_none(),
+        (_, Some(phase)) => all_closed(&|span| span.name == *phase),
+        (_, None) => all_closed(&|span| span.measured),
     }
 }
 

@@ -24,7 +24,7 @@ mod reconcile;
 #[cfg(test)]
 pub(crate) mod sample_cell;
 mod scope;
-mod series;
+pub mod series;
 pub mod stats;
 
 pub use metric::{all, measure};

@@ -15,6 +15,9 @@ use crate::plan::{
     subject::aggregate_unit,
 };
 
+/// The end of the reason why a series has no `delta` and no rate: a gauge is none, and a counter that was replaced is none any more.
+pub const NO_COUNTER: &str = "what counts was replaced or is no counter";
+
 /// A series in a window: the samples of each of its stretches of time.
 struct Samples {
     scope: Scope,
@@ -122,10 +125,7 @@ impl Samples {
         let (mut delta, mut seconds) = (0.0, 0.0);
         for span in &self.spans {
             if let Some(back) = span.windows(2).find(|pair| pair[1].1 < pair[0].1) {
-                return Err(format!(
-                    "it went back from {} to {}: what counts was replaced or is no counter",
-                    back[0].1, back[1].1
-                ));
+                return Err(format!("it went back from {} to {}: {NO_COUNTER}", back[0].1, back[1].1));
             }
             if let (Some(first), Some(last)) = (span.first(), span.last()) {
                 delta += last.1 - first.1;

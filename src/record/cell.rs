@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, Outage, ProbeRun, Published,
-    Ran, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
+    Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
 };
 use crate::plan::checked::{Part, Window};
 
@@ -21,6 +21,8 @@ pub struct Record {
     pub cells: Vec<CellRecord>,
     /// What happened outside the cells, as it was journaled: setup, teardown, events between two cells.
     pub around: Vec<Entry>,
+    /// How often the run went on after an interruption, and where.
+    pub resumed: Vec<Resumed>,
     /// The end; none while the run goes on, and for ever when scaler was killed.
     pub finished: Option<RunFinished>,
 }

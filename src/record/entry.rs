@@ -59,6 +59,8 @@ pub enum Entry {
     Event(Event),
     /// The cell ended.
     CellFinished(CellFinished),
+    /// The run goes on; the cells before this entry were copied from the journal of the run that was interrupted.
+    Resumed(Resumed),
     /// The run ended. Its absence means that scaler was killed.
     RunFinished(RunFinished),
 }
@@ -301,6 +303,19 @@ pub enum CutShort {
     PhaseFailed(String),
     /// The user asked to stop, or scaler was killed.
     Interrupted,
+}
+
+/// A run goes on where another was interrupted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// The run that was interrupted.
+    pub run_id: String,
+    /// Its whole cells, which were kept.
+    pub cells: u32,
+    /// The latest moment that is known of it.
+    pub stopped_at: f64,
+    /// When this run went on; between the two moments nobody looked.
+    pub at: f64,
 }
 
 /// The run ended.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     cell::{CellRecord, Record, WindowSpan},
-    entry::{CellFinished, CutShort, Entry, Event, EventKind, Ledger, Sample},
+    entry::{CellFinished, CutShort, Entry, Event, EventKind, Ledger, RunStarted, Sample},
     journal::{JournalRead, Torn},
 };
 
@@ -53,6 +53,11 @@ pub fn fold(entries: impl IntoIterator<Item = Entry>) -> Result<Record, FoldErro
 }
 
 impl Record {
+    /// The record of a run of which only the beginning is known.
+    fn begun(started: RunStarted) -> Self {
+        Self { started, cells: Vec::new(), around: Vec::new(), resumed: Vec::new(), finished: None }
+    }
+
     /// The record of a run whose journal is all that there is. What could not be read of it is noted in the record.
     ///
     /// # Errors
@@ -88,7 +93,7 @@ impl Fold {
     pub fn push(&mut self, entry: Entry) -> Result<(), FoldError> {
         let Some(record) = &mut self.record else {
             let Entry::RunStarted(started) = entry else { return Err(FoldError::NotStarted) };
-            self.record = Some(Record { started: *started, cells: Vec::new(), around: Vec::new(), finished: None });
+            self.record = Some(Record::begun(*started));
             return Ok(());
         };
         if record.finished.is_some() {
@@ -97,13 +102,14 @@ impl Fold {
         let open = if self.cell_open { record.cells.last_mut() } else { None };
         match (entry, open) {
             (Entry::RunStarted(_), _) => return Err(FoldError::AfterTheEnd),
-            (Entry::CellStarted(_) | Entry::RunFinished(_), Some(cell)) => {
+            (Entry::CellStarted(_) | Entry::Resumed(_) | Entry::RunFinished(_), Some(cell)) => {
                 return Err(FoldError::CellOpen(cell.started.name.clone()));
             }
             (Entry::CellStarted(started), None) => {
                 record.cells.push(CellRecord::new(started));
                 self.cell_open = true;
             }
+            (Entry::Resumed(resumed), None) => record.resumed.push(resumed),
             (Entry::RunFinished(finished), None) => record.finished = Some(finished),
             (Entry::CellFinished(finished), cell) => {
                 let cell = cell.filter(|cell| cell.started.cell == finished.cell);
@@ -186,7 +192,7 @@ impl CellRecord {
             Entry::Ran(ran) => self.ran.push(ran),
             Entry::Event(event) => self.events.push(event),
             Entry::CellFinished(finished) => self.finish(finished),
-            Entry::RunStarted(_) | Entry::CellStarted(_) | Entry::RunFinished(_) => {
+            Entry::RunStarted(_) | Entry::CellStarted(_) | Entry::Resumed(_) | Entry::RunFinished(_) => {
                 return Err(FoldError::CellOpen(self.started.name.clone()));
             }
         }

@@ -221,7 +221,8 @@ fn run_id(second: u64) -> String {
 }
 
 /// Whether a file's stem begins with a run's identifier.
-fn is_run_name(name: &str) -> bool {
+#[must_use]
+pub fn is_run_name(name: &str) -> bool {
     let id = name.as_bytes();
     id.len() > 17
         && id[..8].iter().all(u8::is_ascii_digit)

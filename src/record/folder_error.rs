@@ -44,9 +44,10 @@ impl FolderError {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Some("free some space, or choose another folder with --results".to_owned())
                 }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Some("choose another folder with --results".to_owned())
-                }
+                io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::AlreadyExists => Some("choose another folder with --results".to_owned()),
                 _ => None,
             },
             Self::Locked(..) => Some("wait for it, or choose another folder with --results".to_owned()),

@@ -1,15 +1,20 @@
 //! The journal file: append-only, one entry per line of JSON, so that whatever kills scaler leaves everything up to the last line.
 //!
 //! Every entry reaches the kernel before the next thing is done (it survives scaler's death), and the disk at the end of every phase
-//! (it survives the machine's). While a run writes its journal it holds a lock on it, which ends with the process.
+//! (it survives the machine's). A journal that cannot be kept any more, because the disk is full or the file was removed, is an error at once
+//! and not at the end. While a run writes its journal it holds a lock on it, which ends with the process.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FallocateFlags, FlockOperation, fallocate, flock},
+    io::Errno,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -24,6 +29,9 @@ pub const LONGEST_LINE: usize = 64 * 1024 * 1024;
 /// The largest journal that is read; reading takes memory in proportion.
 pub const LARGEST_JOURNAL: u64 = 4 * 1024 * 1024 * 1024;
 
+/// The room that a journal needs to begin, in bytes: the plan's text, the host, and the entries of the first seconds.
+const RESERVED: u64 = 64 * 1024;
+
 /// Readings in doubt in one line; more are written as several entries. A topic has at most 65,535 bytes.
 const IN_DOUBT_PER_LINE: usize = 500;
 
@@ -37,10 +45,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal; there must be no such file yet.
+    /// Begins a journal; there must be no such file yet, and room for its first entries.
     pub fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        if let Err(error) = reserve(&file) {
+            // Nothing was written to it yet, and nobody else has seen it.
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
         Ok(Self { file, path: path.to_owned(), redactor, line: Vec::new() })
     }
 
@@ -72,6 +85,14 @@ impl Journal {
         self.file.sync_data()
     }
 
+    /// What is written to a file without a name is lost with the process.
+    fn require_name(&self) -> io::Result<()> {
+        match self.file.metadata()?.nlink() {
+            0 => Err(io::Error::new(io::ErrorKind::NotFound, "it was removed while the run wrote it")),
+            _ => Ok(()),
+        }
+    }
+
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let mut value = serde_json::to_value(entry)?;
         if self.redactor.json(&mut value) && Entry::deserialize(&value).is_err() {
@@ -85,8 +106,17 @@ impl Journal {
             let reason = format!("an entry of {} bytes is longer than a journal's line may be", self.line.len());
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
+        self.require_name()?;
         // One write for one line: what is torn off is always the last line.
         self.file.write_all(&self.line)
+    }
+}
+
+/// Makes sure of some room on the disk, without making the file longer. A file system that cannot promise any is no error.
+fn reserve(file: &File) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, RESERVED) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

@@ -10,3 +10,4 @@ pub mod folder_error;
 pub mod journal;
 mod reading;
 pub mod redact;
+pub mod resume;

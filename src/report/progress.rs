@@ -3,7 +3,7 @@
 use super::{evidence::happened, number};
 use crate::{
     judge::verdict::{GateOutcome, Standing},
-    measure::measured::in_words,
+    measure::{measured::in_words, metric::is_over},
     plan::gate::Unit,
     record::{
         cell::CellRecord,
@@ -35,7 +35,16 @@ pub struct Progress {
     /// CPU of the target's parts, percent of one core.
     pub cpu_pct: Vec<(String, f64)>,
     /// The gate that is closest to breaking, or the first that is broken.
-    pub closest: Option<GateOutcome>,
+    pub closest: Option<Closest>,
+}
+
+/// The gate that needs watching.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closest {
+    /// What to call it.
+    pub word: &'static str,
+    /// How it stands.
+    pub gate: GateOutcome,
 }
 
 impl Progress {
@@ -90,15 +99,21 @@ fn count_of(count: u64) -> f64 {
     count as f64
 }
 
-/// The gate that needs watching: the first that is broken, else the one with the least margin for its bound.
+/// The gate that needs watching, and what to call it: `broken` for the first that is and stays so, else `closest` for the one with the
+/// least margin for its bound. A figure of a phase that still goes on may yet become a good one, so it breaks nothing.
 #[must_use]
-pub fn closest(gates: &[GateOutcome]) -> Option<&GateOutcome> {
-    let broken = gates.iter().find(|gate| gate.standing == Standing::Broken);
+pub fn closest(cell: &CellRecord, gates: &[GateOutcome]) -> Option<Closest> {
+    let over = |gate: &GateOutcome| {
+        let bar = cell.started.gates.iter().find(|bar| bar.name == gate.name);
+        bar.is_some_and(|bar| is_over(cell, &bar.metric, &bar.window))
+    };
+    let broken = gates.iter().find(|gate| gate.standing == Standing::Broken && over(gate));
     let nearest = || {
         let held = gates.iter().filter_map(|gate| Some((gate.margin_ratio()?, gate)));
         held.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, gate)| gate)
     };
-    broken.or_else(nearest)
+    let word = if broken.is_some() { "broken" } else { "closest" };
+    broken.or_else(nearest).map(|gate| Closest { word, gate: gate.clone() })
 }
 
 /// The lines of the running display.
@@ -109,8 +124,7 @@ pub fn lines(progress: &Progress) -> Vec<String> {
     if !load.is_empty() {
         lines.push(load.join(" · "));
     }
-    if let Some(gate) = &progress.closest {
-        let word = if gate.standing == Standing::Broken { "broken" } else { "closest" };
+    if let Some(Closest { word, gate }) = &progress.closest {
         lines.push(format!("{word}: {}", gate.sentence()));
     }
     lines

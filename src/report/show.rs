@@ -11,7 +11,10 @@ use crate::{
         result::{CellResult, RunResult},
         verdict::{GateOutcome, Standing},
     },
-    measure::measured::{Measured, in_words},
+    measure::{
+        measured::{Measured, in_words},
+        series::NO_COUNTER,
+    },
     plan::gate::Miss,
 };
 
@@ -58,20 +61,28 @@ fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
     let cause = cell.verdict.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
     let mut text = format!("{}{repeat}: {}{cause}\n", cell.name, cell.verdict.word.text());
     text += &("\n".to_owned() + &gates(cell, screen) + "\n");
-    let unmeasured: Vec<String> = cell
-        .metrics
-        .iter()
-        .filter_map(|(name, measured)| match measured {
-            Measured::Unmeasured { why } => Some(format!("- {name}: {why}")),
-            Measured::Value(_) => None,
-        })
-        .collect();
-    text.push_str(&labelled("Unmeasured", &unmeasured, screen));
+    text.push_str(&labelled("Unmeasured", &unmeasured(cell), screen));
     text.push_str(&evidence::of(cell, screen));
     if figures {
         text += &("\n".to_owned() + &all_figures(cell, screen));
     }
     text
+}
+
+/// What has no value, and why. Gauges have no `delta` and no rate: that is said once for all that no gate asks for.
+fn unmeasured(cell: &CellResult) -> Vec<String> {
+    let reasons = cell.metrics.iter().filter_map(|(name, measured)| match measured {
+        Measured::Unmeasured { why } => Some((name, why)),
+        Measured::Value(_) => None,
+    });
+    let asked_for = |name: &String| cell.gates.iter().any(|gate| gate.metric == *name);
+    let (gauges, told): (Vec<_>, Vec<_>) =
+        reasons.partition(|(name, why)| why.ends_with(NO_COUNTER) && !asked_for(name));
+    let mut lines: Vec<String> = told.iter().map(|(name, why)| format!("- {name}: {why}")).collect();
+    if !gauges.is_empty() {
+        lines.push(format!("- {} deltas and rates of series that are no counters", gauges.len()));
+    }
+    lines
 }
 
 fn gates(cell: &CellResult, screen: Screen) -> String {

@@ -12,6 +12,7 @@ use crate::{
     },
     measure::measured::in_words,
     plan::gate::Unit,
+    record::entry::Resumed,
 };
 
 /// The summary of a result that lies at `path`.
@@ -83,10 +84,19 @@ pub(super) fn answer(result: &RunResult) -> Vec<(&'static str, Vec<String>)> {
         ("Lowest fail", named(verdict.lowest_fail)),
         ("Stopped by", vec![verdict.stopped_by.clone()]),
         ("Bottleneck", verdict.bottleneck.iter().map(bottleneck).collect()),
+        ("Resumed", result.resumed.iter().map(|resumed| went_on(result, resumed)).collect()),
         ("Caveats", run_caveats.chain(cell_caveats).collect()),
         ("Not proven", listed(&result.plan.not_proven)),
         ("Not covered", listed(&result.plan.not_covered)),
     ]
+}
+
+/// Where a run went on after an interruption.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds of a run in milliseconds")]
+fn went_on(result: &RunResult, resumed: &Resumed) -> String {
+    let moment = |at: f64| number::moment(result.started_unix_ms + (at * 1e3) as u64);
+    let Resumed { run_id, cells, stopped_at, at } = resumed;
+    format!("{}, behind {cells} cells of run {run_id}, which was stopped {}", moment(*at), moment(*stopped_at))
 }
 
 /// `5000 points`.

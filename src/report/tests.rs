@@ -12,7 +12,7 @@ use super::{
     table::table,
 };
 use crate::{
-    judge::{rejudge::rejudge, result::RunResult},
+    judge::{rejudge::rejudge, result::RunResult, verdict::Standing},
     plan::gate::Miss,
     record::{
         cell::Record,
@@ -112,6 +112,33 @@ fn other_bars() {
     golden("rejudged.txt", &rejudged(&looser, WIDE));
 }
 
+/// In the soak of the step that is too much, a bar that the figures so far do not reach is no broken one; after the soak it is.
+#[test]
+fn a_gate_is_broken_when_its_phase_is_over_and_not_before() {
+    let run = fixture::run();
+    let last_cell = run.iter().rposition(|entry| matches!(entry, Entry::CellStarted(_))).unwrap();
+    let mut fold = Fold::default();
+    let (mut beyond_the_bar_in_the_soak, mut broken_after) = (0, 0);
+    for (index, entry) in run.iter().enumerate() {
+        fold.push(entry.clone()).unwrap();
+        let Some(cell) = fold.cell().filter(|_| index >= last_cell) else { continue };
+        let gates = crate::judge::judge_cell(&fold.record().unwrap().started, cell).gates;
+        let lag = gates.iter().find(|gate| gate.name == "lag.max_s").unwrap();
+        if lag.standing != Standing::Broken {
+            continue;
+        }
+        let closest = closest(cell, &gates).unwrap();
+        if cell.open_window().is_some_and(|window| window.measured) {
+            assert_eq!(closest.word, "closest", "{}", closest.gate.name);
+            beyond_the_bar_in_the_soak += 1;
+        } else {
+            assert_eq!(closest.word, "broken", "{}", closest.gate.name);
+            broken_after += 1;
+        }
+    }
+    assert!(beyond_the_bar_in_the_soak > 0 && broken_after > 0, "{beyond_the_bar_in_the_soak} {broken_after}");
+}
+
 #[test]
 fn a_running_experiment() {
     let run = fixture::run();
@@ -124,12 +151,8 @@ fn a_running_experiment() {
     }
     let (record, cell) = (fold.record().unwrap(), fold.cell().unwrap());
     let gates = crate::judge::judge_cell(&record.started, cell).gates;
-    let progress = Progress {
-        step: (3, 3),
-        remaining_s: Some(14.5),
-        closest: closest(&gates).cloned(),
-        ..Progress::of(cell, 72.5)
-    };
+    let progress =
+        Progress { step: (3, 3), remaining_s: Some(14.5), closest: closest(cell, &gates), ..Progress::of(cell, 72.5) };
     let mut text = lines(&progress).join("\n") + "\n\n" + &dated(1_796_061_672_500, &progress) + "\n";
     for entry in run.iter().filter_map(|entry| dated_entry(1_796_061_600_000, entry)).take(4) {
         text += &(entry + "\n");

@@ -1,5 +1,7 @@
 //! One cell: its target, its watches, its phases in order, and whatever must be put right at its end.
 
+use std::time::Duration;
+
 use super::{
     interpreter::{Halt, Interpreter},
     ladder::Next,
@@ -15,6 +17,11 @@ use crate::{
     },
     record::entry::{CellFinished, CellStarted, CutShort, Entry, EventKind, WindowClosed, WindowOpened},
 };
+
+/// How long what was down may take to be ready again at the end of a cell.
+const READY_AGAIN: Duration = Duration::from_secs(30);
+/// The same for a user who asked twice to stop.
+const READY_IN_HASTE: Duration = Duration::from_secs(3);
 
 /// What a cell is called and counted as.
 pub(super) struct CellName {
@@ -67,7 +74,7 @@ impl Interpreter<'_> {
         self.record(Entry::CellFinished(CellFinished { at: self.now(), cell: name.number, cut_short }))?;
         self.sync()?;
         match outcome {
-            Err(halt @ (Halt::Interrupted | Halt::Refused(_) | Halt::Journal(_))) => Err(halt),
+            Err(halt @ (Halt::Interrupted | Halt::Refused(_) | Halt::Journal(_) | Halt::Defect(_))) => Err(halt),
             _ if self.interrupted() => Err(Halt::Interrupted),
             _ => Ok(()),
         }
@@ -178,7 +185,8 @@ impl Interpreter<'_> {
             }
         }
         for service in self.standing.down.clone() {
-            let back = self.bring_back(&service, std::time::Duration::from_secs(30)).map(|_| ());
+            let within = if self.hurried() { READY_IN_HASTE } else { READY_AGAIN };
+            let back = self.bring_back(&service, within).map(|_| ());
             self.tolerate(back)?;
         }
         self.end_tidying();
@@ -188,7 +196,7 @@ impl Interpreter<'_> {
     /// While putting things right, what does not work is journaled and the rest is still done; a lost journal is not tolerated.
     pub(super) fn tolerate(&mut self, outcome: Result<(), Halt>) -> Result<(), Halt> {
         match outcome {
-            Ok(()) | Err(Halt::Interrupted) => Ok(()),
+            Ok(()) | Err(Halt::Interrupted | Halt::Defect(_)) => Ok(()),
             Err(Halt::PhaseFailed(reason) | Halt::Refused(reason) | Halt::LiveSafety(reason)) => {
                 self.event(EventKind::Note, "scaler", format!("while putting things right: {reason}"))
             }
@@ -201,6 +209,6 @@ fn cut_short(halt: Option<&Halt>) -> Option<CutShort> {
     Some(match halt? {
         Halt::LiveSafety(cause) => CutShort::LiveSafety(cause.clone()),
         Halt::PhaseFailed(reason) | Halt::Refused(reason) => CutShort::PhaseFailed(reason.clone()),
-        Halt::Interrupted | Halt::Journal(_) => CutShort::Interrupted,
+        Halt::Interrupted | Halt::Journal(_) | Halt::Defect(_) => CutShort::Interrupted,
     })
 }

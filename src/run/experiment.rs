@@ -11,10 +11,14 @@ use super::{
     world::{Call, World},
 };
 use crate::{
-    judge,
+    judge::{self, verdict::Word},
     plan::checked::{CellPlan, Header, NamedPhase},
     problem::Problems,
-    record::entry::{Entry, EventKind, RunFinished, RunStarted},
+    record::{
+        cell::CellRecord,
+        entry::{Entry, EventKind, Resumed, RunFinished, RunStarted},
+        resume::Kept,
+    },
 };
 
 /// What is run.
@@ -36,6 +40,8 @@ pub enum Ending {
     Interrupted,
     /// The target must not or cannot be used: why.
     Refused(String),
+    /// A part of scaler itself failed, and the run was given up: what it said. The journal has no end.
+    Defect(String),
 }
 
 /// Runs the experiment in the world, journaling everything to `log`.
@@ -48,14 +54,34 @@ pub fn run(
     log: &mut dyn Log,
     observer: &mut dyn Observer,
 ) -> io::Result<Ending> {
-    let mut interpreter = Interpreter::new(world, log, observer);
+    conduct(experiment, None, Interpreter::new(world, log, observer))
+}
+
+/// The same behind the whole cells of a run that was interrupted. The world's clock must go on from that run's start.
+///
+/// # Errors
+/// Only when the journal cannot be written; the target is stopped all the same.
+pub fn resume(
+    experiment: Experiment<'_>,
+    kept: Kept,
+    world: &mut dyn World,
+    log: &mut dyn Log,
+    observer: &mut dyn Observer,
+) -> io::Result<Ending> {
+    conduct(experiment, Some(kept), Interpreter::new(world, log, observer))
+}
+
+fn conduct(experiment: Experiment<'_>, kept: Option<Kept>, mut interpreter: Interpreter<'_>) -> io::Result<Ending> {
     let Experiment { started, header, cell } = experiment;
-    let outcome =
-        interpreter.record(Entry::RunStarted(Box::new(started))).and_then(|()| interpreter.climb(header, cell));
+    let outcome = interpreter
+        .record(Entry::RunStarted(Box::new(started)))
+        .and_then(|()| interpreter.begin(kept))
+        .and_then(|()| interpreter.climb(header, cell));
     let ending = match outcome {
         Ok(()) => Ending::Complete,
         Err(Halt::Interrupted | Halt::LiveSafety(_)) => Ending::Interrupted,
         Err(Halt::Refused(reason) | Halt::PhaseFailed(reason)) => Ending::Refused(reason),
+        Err(Halt::Defect(what)) => Ending::Defect(what),
         Err(Halt::Journal(error)) => {
             interpreter.abandon();
             return Err(error);
@@ -69,6 +95,21 @@ pub fn run(
 }
 
 impl Interpreter<'_> {
+    /// Takes over what is kept of an interrupted run.
+    fn begin(&mut self, kept: Option<Kept>) -> Result<(), Halt> {
+        let Some(Kept { started, entries, cells, stopped_at }) = kept else { return self.sync() };
+        self.take_over(entries)?;
+        let at = self.now();
+        self.record(Entry::Resumed(Resumed { run_id: started.run_id, cells, stopped_at, at }))
+    }
+
+    /// The words of the cells from number `first` on, by the judge that decides afterwards as well.
+    fn words(&self, first: usize) -> Vec<(Option<u64>, u32, Word)> {
+        let Some(record) = self.fold.record() else { return Vec::new() };
+        let word = |cell: &CellRecord| judge::judge_cell(&record.started, cell).word;
+        record.cells.iter().skip(first).map(|cell| (cell.started.step, cell.started.repeat, word(cell))).collect()
+    }
+
     /// Setup, then one cell after another while the ladder wants more.
     fn climb(&mut self, header: &Header, cell: &dyn Fn(Option<u64>) -> Result<CellPlan, Problems>) -> Result<(), Halt> {
         let first = plan_of(cell, header.steps.first().copied().flatten())?;
@@ -79,7 +120,7 @@ impl Interpreter<'_> {
             self.around(&first, &first.setup)?;
         }
         let variable = header.ladder.as_ref().map(|ladder| ladder.variable.as_str());
-        let mut done = Vec::new();
+        let mut done = self.words(0);
         loop {
             let next = ladder::next(header, &done);
             let number = u32::try_from(done.len()).unwrap_or(u32::MAX);
@@ -89,10 +130,7 @@ impl Interpreter<'_> {
             };
             let plan = plan_of(cell, name.step)?;
             self.cell(&name, &plan)?;
-            let Some(record) = self.fold.record() else { return Ok(()) };
-            let Some(finished) = record.cells.last() else { return Ok(()) };
-            let verdict = judge::judge_cell(&record.started, finished);
-            done.push((name.step, name.repeat, verdict.word));
+            done.extend(self.words(done.len()));
         }
     }
 
@@ -123,10 +161,11 @@ impl Interpreter<'_> {
             let stopped = self.ask(Call::StopTarget).map(|_| ());
             self.tolerate(stopped)?;
         }
-        let interrupted = *ending == Ending::Interrupted;
-        self.record(Entry::RunFinished(RunFinished { at: self.now(), interrupted }))?;
-        self.sync()?;
-        Ok(())
+        if !matches!(ending, Ending::Defect(_)) {
+            let interrupted = *ending == Ending::Interrupted;
+            self.record(Entry::RunFinished(RunFinished { at: self.now(), interrupted }))?;
+        }
+        self.sync()
     }
 
     /// The journal is lost: only the target is stopped.

@@ -56,6 +56,8 @@ pub enum Halt {
     Refused(String),
     /// The journal cannot be written; nothing that happens now would be kept.
     Journal(io::Error),
+    /// A part of scaler itself failed: what it said.
+    Defect(String),
 }
 
 /// What runs or is down at the moment, so that it can be put right at any time.
@@ -144,10 +146,24 @@ impl<'a> Interpreter<'a> {
         self.log.sync().map_err(Halt::Journal)
     }
 
-    /// Asks, waits for the answer, and treats "it did not work" as a value.
+    /// What an earlier run did is taken over as it is; it is no news to whoever looks on.
+    pub(super) fn take_over(&mut self, entries: Vec<Entry>) -> Result<(), Halt> {
+        for entry in entries {
+            self.log.append(&entry).map_err(Halt::Journal)?;
+            self.fold.push(entry).map_err(|error| Halt::Journal(io::Error::other(error.to_string())))?;
+        }
+        self.sync()
+    }
+
+    /// Asks, waits for the answer, and treats "it did not work" as a value. A user who asked twice to stop waits only for what gives
+    /// something back.
     pub(super) fn try_ask(&mut self, call: Call) -> Result<Result<Answer, Failure>, Halt> {
+        let gives_back = call.gives_back();
         let ticket = self.world.call(call);
         loop {
+            if self.hurried() && !gives_back {
+                return Ok(Err(Failure::Failed("left out, because the user asked twice to stop".to_owned())));
+            }
             match self.world.wait(self.look_again_at(f64::INFINITY)) {
                 Happening::Answer(answered, answer) if answered == ticket => return Ok(answer),
                 other => self.take(other)?,
@@ -186,6 +202,8 @@ impl<'a> Interpreter<'a> {
             }
             Happening::Entry(entry) => self.record(entry),
             Happening::Interrupted(times) => self.interrupt(times),
+            Happening::Defect(_) if self.tidying => Ok(()),
+            Happening::Defect(what) => Err(Halt::Defect(what)),
             Happening::Answer(ticket, answer) => self.take_look(ticket, answer),
         }
     }

@@ -38,6 +38,8 @@ pub enum Happening {
     Answer(Ticket, Result<Answer, Failure>),
     /// The user asked to stop, for the n-th time.
     Interrupted(u32),
+    /// A part of scaler itself failed, in words; what it should have done may be missing from now on.
+    Defect(String),
 }
 
 /// Why a call could not be done.
@@ -47,6 +49,14 @@ pub enum Failure {
     Refused(String),
     /// It was tried and did not work.
     Failed(String),
+}
+
+impl Call {
+    /// Whether it gives something back that was taken: that is waited for even by a user who asked twice to stop.
+    #[must_use]
+    pub fn gives_back(&self) -> bool {
+        matches!(self, Self::BringBack { .. } | Self::StopTarget)
+    }
 }
 
 impl Failure {

@@ -36,6 +36,18 @@ impl RunFolder {
         Ok(Self { path })
     }
 
+    /// Removes a claimed folder with all that is in it. Symbolic links are removed, never followed.
+    ///
+    /// # Errors
+    /// When it is not there, was never claimed, or cannot be removed.
+    pub fn remove(path: &Path) -> io::Result<()> {
+        let marker = path.join(MARKER);
+        if !fs::symlink_metadata(path)?.is_dir() || !marker.is_file() {
+            return Err(io::Error::other("it is not a run's folder; nothing in it is touched"));
+        }
+        fs::remove_dir_all(path)
+    }
+
     /// The folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -103,6 +115,7 @@ mod tests {
         fs::write(outer.path().join("precious"), "1").unwrap();
         let error = RunFolder::claim(outer.path()).unwrap_err();
         assert!(error.to_string().contains("not empty"), "{error}");
+        assert!(RunFolder::remove(outer.path()).is_err());
         assert!(outer.path().join("precious").exists());
     }
 
@@ -122,6 +135,8 @@ mod tests {
         assert!(!folder.path().join("link").exists());
         assert!(folder.log("store").unwrap().exists());
         RunFolder::claim(folder.path()).unwrap();
+        RunFolder::remove(folder.path()).unwrap();
+        assert!(!folder.path().exists() && outside.join("precious").exists());
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! process can ask it for itself, and doing so between fork and exec needs code that this crate forbids. So scaler starts itself
 //! with this verb, which asks and then becomes the command.
 
-use std::{io, os::unix::process::CommandExt, process::Command};
+use std::{ffi::OsString, io, os::unix::process::CommandExt, process::Command};
 
 use rustix::{
     process::{Pid, Signal, getppid, set_parent_process_death_signal},
     thread::{CpuSet, sched_setaffinity},
 };
+
+/// The argument of scaler that leads to [`Launch::exec`].
+pub const VERB: &str = "launch";
 
 /// What is to become of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,20 +22,40 @@ pub struct Launch {
     /// The CPUs that the command may use, as in `2-5,7`; all without it.
     pub cpuset: Option<String>,
     /// The program and its arguments.
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
 }
 
 impl Launch {
     /// The arguments of scaler that lead to [`Launch::exec`].
     #[must_use]
-    pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec!["launch".to_owned(), "--parent".to_owned(), self.parent.to_string()];
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![VERB.into(), "--parent".into(), self.parent.to_string().into()];
         if let Some(cpuset) = &self.cpuset {
-            arguments.extend(["--cpuset".to_owned(), cpuset.clone()]);
+            arguments.extend(["--cpuset".into(), cpuset.into()]);
         }
-        arguments.push("--".to_owned());
+        arguments.push("--".into());
         arguments.extend(self.command.iter().cloned());
         arguments
+    }
+
+    /// Reads what [`Launch::arguments`] wrote behind the verb.
+    ///
+    /// # Errors
+    /// When it is anything else, in words.
+    pub fn parse(arguments: &[OsString]) -> Result<Self, String> {
+        let split = arguments.iter().position(|argument| argument == "--").ok_or("there is no command behind `--`")?;
+        let (options, command) = (&arguments[..split], arguments[split + 1..].to_vec());
+        let (mut parent, mut cpuset) = (None, None);
+        for pair in options.chunks(2) {
+            let value = pair.get(1).and_then(|value| value.to_str());
+            match (pair[0].to_str(), value) {
+                (Some("--parent"), Some(pid)) => parent = pid.parse().ok(),
+                (Some("--cpuset"), Some(cpus)) => cpuset = Some(cpus.to_owned()),
+                _ => return Err(format!("{} is not understood", pair[0].display())),
+            }
+        }
+        let parent = parent.ok_or("--parent PID is missing")?;
+        if command.is_empty() { Err("no command was given".to_owned()) } else { Ok(Self { parent, cpuset, command }) }
     }
 
     /// Becomes the command; returns only when that fails, with the reason.
@@ -65,7 +88,7 @@ impl Launch {
             return Err(io::Error::other("no command was given"));
         };
         let error = Command::new(program).args(arguments).exec();
-        Err(io::Error::new(error.kind(), format!("{program}: {error}")))
+        Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())))
     }
 }
 
@@ -105,8 +128,26 @@ mod tests {
 
     #[test]
     fn the_arguments_end_with_the_command() {
-        let launch =
-            Launch { parent: 7, cpuset: Some("0".to_owned()), command: vec!["sleep".to_owned(), "1".to_owned()] };
-        assert_eq!(launch.arguments().join(" "), "launch --parent 7 --cpuset 0 -- sleep 1");
+        let launch = Launch { parent: 7, cpuset: Some("0".to_owned()), command: vec!["sleep".into(), "1".into()] };
+        let arguments = launch.arguments();
+        assert_eq!(arguments.join(OsString::from(" ").as_os_str()), "launch --parent 7 --cpuset 0 -- sleep 1");
+        assert_eq!(Launch::parse(&arguments[1..]), Ok(launch));
+    }
+
+    #[test]
+    fn what_is_no_launch_is_refused() {
+        let parse = |text: &str| Launch::parse(&text.split_whitespace().map(OsString::from).collect::<Vec<_>>());
+        for bad in [
+            "",
+            "sleep 1",
+            "--parent 7 --",
+            "-- sleep 1",
+            "--parent x -- sleep",
+            "--cpu 7 -- sleep",
+            "--parent -- sleep",
+        ] {
+            assert!(parse(bad).is_err(), "{bad:?} was accepted");
+        }
+        assert_eq!(parse("--parent 7 -- --parent --").unwrap().command, ["--parent", "--"]);
     }
 }

@@ -85,8 +85,8 @@ impl Launcher {
     /// # Errors
     /// When the process cannot be made. That its command does not exist shows only in its exit status, 127.
     pub fn spawn(&self, spec: Spec<'_>, on_end: OnEnd) -> io::Result<(Arc<Child>, Pipes)> {
-        let launch =
-            Launch { parent: process::id(), cpuset: spec.cpuset.map(str::to_owned), command: spec.command.to_vec() };
+        let command = spec.command.iter().map(OsString::from).collect();
+        let launch = Launch { parent: process::id(), cpuset: spec.cpuset.map(str::to_owned), command };
         let mut command = Command::new(&self.scaler);
         command
             .args(launch.arguments())

@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use super::{
     child::{Child, describe},
     folder::RunFolder,
+    launch::VERB,
     launcher::Launcher,
     order::starting_order,
     ports,
@@ -111,10 +112,13 @@ impl Services {
         }
         let plan: IndexMap<String, Service> =
             self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
-        for name in starting_order(&plan).map_err(Failure::Refused)? {
-            if self.running(&name).is_some_and(|running| running.child().ended().is_none()) {
-                continue;
-            }
+        let mut order = starting_order(&plan).map_err(Failure::Refused)?;
+        order.retain(|name| self.running(name).is_none_or(|running| running.child().ended().is_some()));
+        // All of them before the first: a target that cannot be started whole is not started at all.
+        for name in &order {
+            self.await_ports(name, &plan[name])?;
+        }
+        for name in order {
             let (pid, took) = self.start_one(&name, &plan[&name], None, stops)?;
             self.emit.event(
                 EventKind::Started,
@@ -177,9 +181,7 @@ impl Services {
         stops: u64,
     ) -> Result<(u32, Duration), Failure> {
         let refused = |why: String| Failure::Refused(format!("{name} did not start: {why}"));
-        for port in &service.ports {
-            self.await_port(*port).map_err(&refused)?;
-        }
+        self.await_ports(name, service)?;
         let begun = Instant::now();
         let running = self.spawn(name, service).map_err(|error| refused(error.to_string()))?;
         if let Some(slot) = self.slots().get_mut(name) {
@@ -206,6 +208,11 @@ impl Services {
             Waited::GivenUp => Err(Failure::Failed(format!("the start of {name} was given up"))),
             Waited::TimedOut(why) => Err(refused(format!("not ready in time ({why}); {}", running.last_words()))),
         }
+    }
+
+    fn await_ports(&self, name: &str, service: &Service) -> Result<(), Failure> {
+        let free = service.ports.iter().try_for_each(|port| self.await_port(*port));
+        free.map_err(|why| Failure::Refused(format!("{name} did not start: {why}")))
     }
 
     fn await_port(&self, port: u16) -> Result<(), String> {
@@ -246,7 +253,7 @@ fn wait_until_launched(child: &Child, give_up: &dyn Fn() -> bool) -> Waited {
             return Waited::GivenUp;
         }
         let arguments = fs::read(format!("/proc/{}/cmdline", child.pid())).unwrap_or_default();
-        let launcher = arguments.split(|byte| *byte == 0).nth(1) == Some(b"launch");
+        let launcher = arguments.split(|byte| *byte == 0).nth(1) == Some(VERB.as_bytes());
         if !launcher && !arguments.is_empty() {
             return Waited::Ready;
         }

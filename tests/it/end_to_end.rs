@@ -27,9 +27,14 @@ impl Bench {
     }
 
     pub(crate) fn command(&self, plan: &str, sets: &[&str]) -> Command {
+        self.command_in(self.results.path(), plan, sets)
+    }
+
+    /// The same with another results folder.
+    pub(crate) fn command_in(&self, results: &Path, plan: &str, sets: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scaler"));
         command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["plan", "run", plan, "--json", "--results"]);
-        command.arg(self.results.path()).env("SCALEGEN_PASSWORD", SECRET).stdin(Stdio::null());
+        command.arg(results).env("SCALEGEN_PASSWORD", SECRET).stdin(Stdio::null());
         for set in sets {
             command.args(["--set", set]);
         }
@@ -52,7 +57,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = stdout.lines().last().unwrap_or_default();
         let line: Value = serde_json::from_str(last)

@@ -4,6 +4,7 @@ mod bad_plans;
 mod cli;
 mod compose;
 mod end_to_end;
+mod ending;
 mod guard;
 mod house;
 mod load;

@@ -52,6 +52,7 @@ impl Place {
 
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
-        Self { exit: Exit::BadPlan, problems: crate::problem::Problem::from(error).into() }
+        let exit = if matches!(error, FolderError::Locked(..)) { Exit::Refused } else { Exit::BadPlan };
+        Self { exit, problems: crate::problem::Problem::from(error).into() }
     }
 }

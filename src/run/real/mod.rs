@@ -84,6 +84,25 @@ impl RealWorld {
     }
 }
 
+/// The way of scaler's own failures into the run, from any thread.
+#[derive(Clone, Debug)]
+pub struct Defects(Sender<Happening>);
+
+impl Defects {
+    /// Reports that a part of scaler failed. Without a run that listens, nothing happens.
+    pub fn report(&self, what: &str) {
+        let _ = self.0.send(Happening::Defect(what.to_owned()));
+    }
+}
+
+impl RealWorld {
+    /// Where failures of scaler itself are to be reported while this world lasts.
+    #[must_use]
+    pub fn defects(&self) -> Defects {
+        Defects(self.out.clone())
+    }
+}
+
 impl World for RealWorld {
     fn now(&self) -> f64 {
         self.clock.start.elapsed().as_secs_f64()

@@ -25,7 +25,7 @@ fn launch_becomes_the_command_only_under_its_parent() {
     assert_eq!(out(&output).split_whitespace().last(), Some("0"));
     let orphan = scaler(&["launch", "--parent", "1", "--", "true"]);
     expect_code(&orphan, 4);
-    let missing = scaler(&["launch", "--", "no-such-program"]);
+    let missing = scaler(&["launch", "--parent", &own, "--", "no-such-program"]);
     expect_code(&missing, 4);
     assert!(err(&missing).contains("no-such-program"), "{}", err(&missing));
 }
