@@ -8,7 +8,7 @@ use super::{Facts, check, paths};
 use crate::plan::isolation::Isolation;
 
 const LIVE_PORTS: [u16; 3] = [1883, 8080, 5433];
-const CHECKOUT: &str = "/home/me/baler-scale";
+const CHECKOUT: &str = "/data/baler-scale";
 
 /// For each key of a service, values that are fine and values that are not.
 fn service_parts() -> Vec<(&'static str, Vec<Value>)> {
@@ -43,12 +43,12 @@ fn service_parts() -> Vec<(&'static str, Vec<Value>)> {
             vec![
                 json!([{ "type": "volume", "source": "data", "target": "/t" }]),
                 json!([{ "type": "volume", "target": "/t" }]),
-                bind("/home/me/baler-scale/sub", false),
+                bind("/data/baler-scale/sub", false),
                 bind("/etc", true),
                 bind("/srv/live", false),
                 bind("/var/run/docker.sock", true),
-                bind("/home/me/baler-scale", false),
-                bind("/home/me/baler-scale/../baler-deploy", false),
+                bind("/data/baler-scale", false),
+                bind("/data/baler-scale/../baler-deploy", false),
             ],
         ),
     ]

@@ -108,7 +108,9 @@ fn outcome(text: &str) -> String {
         Ok(examined) => allowed(&examined.guarded),
         Err(refused) => format!("{refused}\n"),
     };
-    said.replace(&checkout.display().to_string(), "CHECKOUT").replace(&root.display().to_string(), "FOLDER")
+    said.replace(&checkout.display().to_string(), "CHECKOUT")
+        .replace(&root.display().to_string(), "FOLDER")
+        .replace(&std::env::var("HOME").unwrap_or_else(|_| "/nowhere".to_owned()), "HOME")
 }
 
 fn allowed(guarded: &Guarded) -> String {

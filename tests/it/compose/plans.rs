@@ -30,7 +30,7 @@ fn metric(result: &Value, name: &str) -> f64 {
 /// One test, because both plans use the same project and ports.
 #[test]
 fn the_reference_stack_passes_its_step_and_loses_nothing_in_a_crash() {
-    let (code, result) = run(&["plans/reference.toml", "--set", "soak=20s", "--set", "only_step=1k"]);
+    let (code, result) = run(&["plans/reference.toml", "--set", "soak=20s"]);
     assert_eq!((code, &result["verdict"]["word"]), (Some(0), &"pass".into()), "{}", result["cells"][0]["gates"]);
     for (name, least) in [
         ("custody.acked", 4_000.0),
