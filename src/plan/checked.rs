@@ -22,7 +22,7 @@ use super::{
     phase::Phase,
     probe::Probe,
     quantity::Length,
-    query::Query,
+    query::{Clean, Query},
     safety::LiveSafety,
     secret::Secret,
     target::Target,
@@ -130,6 +130,8 @@ pub struct CellPlan {
     pub teardown: Vec<NamedPhase>,
     /// The pass conditions in the plan's order; those that follow from budgets come last.
     pub gates: Vec<CheckedGate>,
+    /// What the target must not hold yet when the first cell begins.
+    pub clean: Option<Clean>,
     /// When to give way.
     pub live_safety: Option<LiveSafety>,
 }

@@ -15,7 +15,7 @@ use super::{
     phase::PhaseTable,
     probe::ProbeTable,
     quantity::Bytes,
-    query::QueryTable,
+    query::{Clean, QueryTable},
     safety::LiveSafety,
     secret::Secret,
     target::TargetTable,
@@ -64,6 +64,9 @@ pub struct Plan {
     /// When the experiment must give way to a live system or to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_safety: Option<LiveSafety>,
+    /// What the target must not hold yet when the first cell begins; otherwise the run is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<Clean>,
     /// Named ends that loads, phases, watches and probes talk to.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub connections: IndexMap<String, ConnectionTable>,

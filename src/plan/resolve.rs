@@ -48,6 +48,7 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         phases: resolver.phases("phase", &plan.phase),
         teardown: resolver.phases("teardown", &plan.teardown),
         gates: Vec::new(),
+        clean: plan.clean.clone(),
         live_safety: plan.live_safety.clone(),
     }
 }

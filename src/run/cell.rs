@@ -93,6 +93,9 @@ impl Interpreter<'_> {
                 self.start(plan, watch)?;
             }
         }
+        if name.number == 0 {
+            self.require_clean(plan)?;
+        }
         if started || name.number == 0 {
             self.preflight(plan)?;
         }

@@ -1,6 +1,7 @@
 //! The one integration-test binary: one module for each area. The real program, real files, real processes.
 
 mod bad_plans;
+mod clean;
 mod cli;
 mod compose;
 mod end_to_end;

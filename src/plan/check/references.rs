@@ -60,6 +60,9 @@ fn of_tables<'a>(scene: &'a Scene<'_>) -> Vec<Use<'a>> {
             }
         }
     }
+    if let Some(clean) = &cell.clean {
+        uses.add("/clean/query".to_owned(), &clean.query, "queries");
+    }
     for (name, query) in &cell.queries {
         let at = join("/queries", name);
         match query {

@@ -152,7 +152,7 @@ impl Topic {
     /// The topic of a top-level key.
     fn of(key: &str) -> Self {
         match key {
-            "isolation" | "live_safety" => Self::Safety,
+            "clean" | "isolation" | "live_safety" => Self::Safety,
             "target" | "secrets" | "secrets_file" | "commits" => Self::Target,
             "connections" => Self::Connections,
             "fleet" | "messages" | "loads" | "ladder" => Self::Load,

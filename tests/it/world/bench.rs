@@ -186,6 +186,7 @@ pub(crate) fn cell(plan: &Value) -> CellPlan {
         phases: Vec::new(),
         teardown: Vec::new(),
         gates: Vec::new(),
+        clean: None,
         live_safety: plan.get("live_safety").map(|safety| serde_json::from_value(safety.clone()).unwrap()),
     }
 }
