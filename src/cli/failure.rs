@@ -31,6 +31,11 @@ impl Failure {
         Self { exit: Exit::Refused, problems: Problem::error(reason).into() }
     }
 
+    /// The target was refused for a reason that can be mended; `help` says how.
+    pub(super) fn refused_with(title: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { exit: Exit::Refused, problems: Problem::error(title).help(help).into() }
+    }
+
     /// Something that cannot happen did.
     pub(super) fn internal(title: impl Into<String>) -> Self {
         let problem =

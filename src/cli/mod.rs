@@ -8,6 +8,7 @@ mod completions;
 mod display;
 pub mod exit;
 mod failure;
+mod guardian;
 mod launch;
 mod man;
 mod plan;
@@ -84,6 +85,9 @@ pub fn main() -> ExitCode {
 fn run(arguments: Vec<OsString>) -> Exit {
     if launch::is_meant(&arguments) {
         return end(launch::run(&arguments), Colour::Auto);
+    }
+    if guardian::is_meant(&arguments) {
+        return end(guardian::run(), Colour::Auto);
     }
     let command = Cli::command().color(colour_for_help(&arguments));
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));

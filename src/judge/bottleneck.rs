@@ -4,6 +4,8 @@
 //! publishes that waited for their PUBACK, the generator's own threads, time spent waiting for I/O, counters of drops, and the
 //! first timed read that missed its budget. A sign at its limit outweighs one that only grew, and two that agree outweigh one.
 
+use std::fmt::Write;
+
 use super::verdict::{Bottleneck, Confidence, GateOutcome, Standing};
 use crate::{
     measure::{
@@ -195,17 +197,7 @@ impl Look<'_> {
         for (full, name) in self.series() {
             let Some(mean) = self.figure(&format!("{full}.mean")) else { continue };
             if name == "cpu_pct" && mean.value() >= FULL_CORE_PCT {
-                let busiest = self.process_cpu().into_iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value()));
-                let most = busiest.map(|(service, cpu)| {
-                    format!(", most of them by {service} ({} of one core)", in_words(cpu.value(), Unit::Percent))
-                });
-                let evidence = format!(
-                    "the host's CPUs were {} busy over {}{}",
-                    in_words(mean.value(), Unit::Percent),
-                    mean.window,
-                    most.unwrap_or_default()
-                );
-                signs.push(Sign { part: "the host's CPUs".to_owned(), evidence, weight: Weight::Limit });
+                signs.push(self.busy_host(&mean));
             }
             if name == "io_pressure_pct" && mean.value() >= IO_PRESSURE_PCT {
                 let share = in_words(mean.value(), Unit::Percent);
@@ -214,6 +206,31 @@ impl Look<'_> {
             }
         }
         signs
+    }
+
+    /// The host's CPUs at their limit. It is only a weak sign when others than the experiment kept them busy.
+    fn busy_host(&self, busy: &Figure) -> Sign {
+        let (number, words) = (self.run.host.cpus, |pct| in_words(pct, Unit::Percent));
+        let mut evidence = format!("the host's {number} CPUs were {} busy over {}", words(busy.value()), busy.window);
+        let mut weight = Weight::Limit;
+        let target = self.process_cpu();
+        if let Some((service, most)) = target.iter().max_by(|a, b| a.1.value().total_cmp(&b.1.value())) {
+            let own = target.iter().map(|(_, cpu)| cpu.value()).sum::<f64>();
+            let generator = self.cell.started.subjects.keys();
+            let generator: f64 = generator.filter_map(|load| self.value(&format!("{load}.generator_cpu_pct"))).sum();
+            let _ = write!(
+                evidence,
+                ": of one core, the target used {} (its busiest part, {service}, {}) and the generator {}",
+                words(own),
+                words(most.value()),
+                words(generator)
+            );
+            if own + generator < busy.value() * self.cpus() / 2.0 {
+                evidence.push_str("; most of it was work of others on this host");
+                weight = Weight::Sign;
+            }
+        }
+        Sign { part: "the host's CPUs".to_owned(), evidence, weight }
     }
 
     /// Loads whose publishes all waited for their PUBACK, and a generator that was short although they did not.

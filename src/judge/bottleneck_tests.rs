@@ -69,10 +69,15 @@ fn a_container_at_its_cap_is_named_at_a_low_average_too() {
 
 #[test]
 fn a_busy_host_names_its_busiest_process() {
-    let cell = soak(&[("host", "cpu_pct", |_| 98.0), ("server", "store.cpu_pct", |_| 80.0)]);
+    let cell = soak(&[("host", "cpu_pct", |_| 98.0), ("server", "store.cpu_pct", |_| 120.0)]);
     let bottleneck = found(&cell, "lag.p95_s");
-    assert_eq!(bottleneck.part.as_deref(), Some("the host's CPUs"));
-    assert!(bottleneck.evidence.contains("most of them by store (80% of one core)"), "{}", bottleneck.evidence);
+    assert_eq!((bottleneck.part.as_deref(), bottleneck.confidence), (Some("the host's CPUs"), Confidence::Medium));
+    assert!(bottleneck.evidence.contains("busiest part, store, 120%"), "{}", bottleneck.evidence);
+    assert!(!bottleneck.evidence.contains("others"), "{}", bottleneck.evidence);
+    let others = soak(&[("host", "cpu_pct", |_| 99.84), ("server", "api.cpu_pct", |_| 21.13)]);
+    let others = found(&others, "lag.p95_s");
+    assert_eq!((others.part.as_deref(), others.confidence), (Some("the host's CPUs"), Confidence::Low));
+    assert!(others.evidence.ends_with("most of it was work of others on this host"), "{}", others.evidence);
 }
 
 #[test]

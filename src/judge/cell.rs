@@ -3,7 +3,7 @@
 use super::{
     bottleneck,
     gate::{self, demote},
-    order::{Ending, Weighed, decide},
+    order::{Decision, Ending, Weighed, decide},
     verdict::{CellVerdict, GateOutcome, Standing, Word},
 };
 use crate::{
@@ -48,9 +48,14 @@ pub fn judge_cell(run: &RunStarted, cell: &CellRecord) -> CellVerdict {
         .collect();
     let ending = match &cell.finished {
         None => Ending::GoingOn,
-        Some(finished) => finished.cut_short.as_ref().map_or(Ending::Whole, Ending::CutShort),
+        Some(finished) => finished.cut_short.as_ref().map_or_else(|| whole(cell), Ending::CutShort),
     };
-    let decision = decide(ending, &weighed);
+    let mut decision = decide(ending, &weighed);
+    if decision.word == Word::Pass
+        && let Some(cause) = idle_load(cell)
+    {
+        decision = Decision { word: Word::Inconclusive, cause: Some(cause), decided_by: Vec::new() };
+    }
     let mut caveats: Vec<String> = gates.iter().filter_map(caveat_of).collect();
     caveats.extend(transitions(run, cell));
     caveats.extend(near_the_ceiling(run, cell));
@@ -63,6 +68,23 @@ pub fn judge_cell(run: &RunStarted, cell: &CellRecord) -> CellVerdict {
         caveats,
         bottleneck,
     }
+}
+
+/// A load that ran and wrote nothing: whatever held, held without it.
+fn idle_load(cell: &CellRecord) -> Option<String> {
+    cell.started.subjects.keys().find_map(|load| {
+        // A load's schedule is told when it stops, also when not one connection was ever made.
+        let mut runs = cell.schedules.iter().filter(|schedule| schedule.load == *load).peekable();
+        let idle = runs.peek().is_some() && runs.all(|run| run.offered.iter().all(|offered| *offered == 0));
+        idle.then(|| format!("generator: load {load} wrote no reading"))
+    })
+}
+
+/// A cell that nothing cut short has run all its phases.
+fn whole(cell: &CellRecord) -> Ending<'_> {
+    let phases = cell.started.subjects.iter().filter(|(_, what)| matches!(what, Subject::Phase { .. }));
+    let mut lacking = phases.filter(|(name, _)| !cell.windows.iter().any(|window| window.name == **name));
+    lacking.next().map_or(Ending::Whole, |(name, _)| Ending::Lacking(name))
 }
 
 /// What a gate leaves to say although it decided nothing.
@@ -138,7 +160,7 @@ fn near_the_ceiling(run: &RunStarted, cell: &CellRecord) -> Vec<String> {
 mod tests {
     use super::{super::gate::tests::gate, *};
     use crate::{
-        measure::sample_cell::{canary, cell, cut_short, finish, open_window, push, run, slice, subject},
+        measure::sample_cell::{canary, cell, cut_short, finish, open_window, push, run, schedule, slice, subject},
         plan::{checked::CheckedGate, gate::Comparison},
         record::entry::{CutShort, Entry},
     };
@@ -174,6 +196,17 @@ mod tests {
         let verdict = judge_cell(&run(), &cell);
         assert_eq!((verdict.word, verdict.cause, verdict.bottleneck), (Word::Pass, None, None));
         assert!(verdict.caveats.is_empty(), "{:?}", verdict.caveats);
+    }
+
+    #[test]
+    fn a_load_that_never_wrote_anything_passes_nothing() {
+        let mut cell = with_gates(soak(|_| 0, |_| 0.2), vec![none_lost()]);
+        push(&mut cell, Entry::Schedule(schedule()));
+        assert_eq!(judge_cell(&run(), &cell).word, Word::Pass);
+        cell.schedules[0].offered = vec![0, 0];
+        let verdict = judge_cell(&run(), &cell);
+        assert_eq!(verdict.word, Word::Inconclusive);
+        assert_eq!(verdict.cause.as_deref(), Some("generator: load readings wrote no reading"));
     }
 
     #[test]
@@ -237,7 +270,8 @@ mod tests {
     fn a_missed_caveat_and_a_demoted_gate_are_said_and_decide_nothing() {
         let caveat = CheckedGate { miss: Miss::Caveat, ..gate("lag", "lag.p95_s") };
         let demoted = CheckedGate { requires: Some("lag".into()), ..none_lost() };
-        let verdict = judge_cell(&run(), &with_gates(soak(|_| 200, |_| 7.0), vec![caveat, demoted]));
+        let bar = CheckedGate { name: "bar".into(), ..none_lost() };
+        let verdict = judge_cell(&run(), &with_gates(soak(|_| 200, |_| 7.0), vec![caveat, demoted, bar]));
         assert_eq!(verdict.word, Word::Pass);
         assert_eq!(verdict.caveats.len(), 2, "{:?}", verdict.caveats);
         assert!(verdict.caveats[1].ends_with("it requires `lag`, which is broken"), "{}", verdict.caveats[1]);

@@ -16,6 +16,8 @@ pub(super) enum Ending<'a> {
     Whole,
     /// It is not over.
     GoingOn,
+    /// It is over, and this phase was never run although nothing cut the cell short: the record is damaged.
+    Lacking(&'a str),
     /// It was cut short.
     CutShort(&'a CutShort),
 }
@@ -70,8 +72,9 @@ pub(super) fn decide(ending: Ending, gates: &[Weighed]) -> Decision {
     if !unmeasured.is_empty() {
         return because_of(Word::Inconclusive, &unmeasured, |first| format!("unmeasured: {}", first.sentence()));
     }
-    if gates.is_empty() {
-        return because_of(Word::Inconclusive, &[], |_| String::new()).because("no gate was judged".to_owned());
+    let in_full = |gate: &Weighed| counts(gate.outcome) && gate.outcome.demoted.is_none();
+    if !gates.iter().any(in_full) {
+        return because_of(Word::Inconclusive, &[], |_| String::new()).because("no gate was judged in full".to_owned());
     }
     Decision { word: Word::Pass, cause: None, decided_by: Vec::new() }
 }
@@ -111,6 +114,7 @@ fn invalid_ending(ending: Ending) -> Option<String> {
         Ending::CutShort(CutShort::LiveSafety(cause)) => Some(format!("live-safety: {cause}")),
         Ending::CutShort(CutShort::Interrupted) => Some("interrupted".to_owned()),
         Ending::GoingOn => Some("the cell is not over".to_owned()),
+        Ending::Lacking(phase) => Some(format!("the record lacks the phase `{phase}`")),
         Ending::CutShort(CutShort::PhaseFailed(_)) | Ending::Whole => None,
     }
 }
@@ -230,6 +234,20 @@ mod tests {
             Word::Inconclusive,
             "the load ran and was not measured"
         );
+    }
+
+    #[test]
+    fn gates_that_are_caveats_or_demoted_make_no_pass() {
+        let caveat = ended("caveat", Standing::Held, Miss::Caveat, false);
+        let mut demoted = ended("leak", Standing::Held, Miss::Fail, false);
+        demoted.demoted = Some("it requires `caveat`, which is broken".into());
+        assert_eq!(decided(Ending::Whole, &[caveat, demoted], true).word, Word::Inconclusive);
+    }
+
+    #[test]
+    fn a_cell_without_one_of_its_phases_does_not_pass() {
+        let bar = ended("bar", Standing::Held, Miss::Fail, false);
+        assert_eq!(decided(Ending::Lacking("soak"), &[bar], true).word, Word::Inconclusive);
     }
 
     #[test]

@@ -227,6 +227,7 @@ impl Run {
     }
 
     fn turn(&mut self, now_ns: u64) {
+        self.common.tally.turned(now_ns);
         let offer_until_ns = if self.stopped_ns.is_none() { Some(now_ns) } else { None };
         for outlet in &mut self.outlets {
             outlet.turn(now_ns, offer_until_ns, &mut self.common);

@@ -24,6 +24,8 @@ pub(super) struct Tally {
     uncounted_ns: u64,
     due_counted: u64,
     offered: u64,
+    /// When the generator last had a turn, nanoseconds since the start of the schedule.
+    turned_ns: u64,
     events: Vec<Event>,
 }
 
@@ -51,8 +53,16 @@ impl Tally {
             uncounted_ns: 0,
             due_counted: 0,
             offered: 0,
+            turned_ns: 0,
             events: Vec::new(),
         }
+    }
+
+    /// The generator has a turn. The time since the last one says whether it ran: a stop of the whole program, or a CPU that was not
+    /// there, is told apart from a server that closed the window.
+    pub(super) fn turned(&mut self, now_ns: u64) {
+        let gap_ns = now_ns.saturating_sub(std::mem::replace(&mut self.turned_ns, now_ns));
+        self.slice.stall_s = self.slice.stall_s.max(seconds(gap_ns));
     }
 
     /// A reading was written to a socket for the first time. Times are nanoseconds since the start of the schedule.
@@ -248,6 +258,19 @@ mod tests {
             (10, 7, 1),
             "the whole second, not the difference"
         );
+    }
+
+    #[test]
+    fn the_longest_time_without_a_turn_is_kept_for_each_slice() {
+        let mut tally = tally();
+        for at in [2, 4, 3_004, 3_006] {
+            tally.turned(at * MS);
+        }
+        let (slice, _, _) = parts(&tally.cut(3_006 * MS, 3_006 * MS, 0, 0.0));
+        assert!((slice.stall_s - 3.0).abs() < 1e-9, "{}", slice.stall_s);
+        tally.turned(3_008 * MS);
+        let (slice, _, _) = parts(&tally.cut(3_008 * MS, 3_008 * MS, 0, 0.0));
+        assert!((slice.stall_s - 0.002).abs() < 1e-9, "{}", slice.stall_s);
     }
 
     #[test]

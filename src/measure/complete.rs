@@ -17,7 +17,10 @@ use crate::{
     },
     record::{
         cell::CellRecord,
-        entry::{Custody, Drained, Entry, Event, EventKind, Outage, ProbeRun, Published, Ran, Subject, WorkflowRun},
+        entry::{
+            Custody, Drained, Entry, Event, EventKind, Ledger, Outage, ProbeRun, Published, Ran, Second, Subject,
+            WorkflowRun,
+        },
     },
 };
 
@@ -30,7 +33,10 @@ fn full_cell() -> CellRecord {
     for second in 0..30_u32 {
         let at = 10.0 + f64::from(second);
         push(&mut cell, Entry::Slice(slice(at, 1_000)));
+        let acked = Second { second: i64::from(second), acked: 200, ..Second::default() };
+        push(&mut cell, Entry::Ledger(Ledger { load: "readings".into(), seconds: vec![acked] }));
         push(&mut cell, Entry::Sample(sample("queue", at + 0.5, "depth", f64::from(second))));
+        push(&mut cell, Entry::Sample(sample("live_safety", at + 0.5, "load_per_cpu", 0.5)));
         for half in 0..2_u32 {
             let number = u64::from(2 * second + half + 1);
             push(&mut cell, Entry::Canary(canary(number, at + 0.5 * f64::from(half), Some(0.2))));
@@ -123,6 +129,8 @@ fn endings() -> Vec<Entry> {
             acked: 6000,
             stored: 6000,
             seconds: 30,
+            whole_seconds: 28,
+            stored_in_whole: 5600,
             identified: true,
             ..Custody::default()
         }),
@@ -193,7 +201,6 @@ fn in_a_cell_in_which_nothing_was_done_nothing_but_events_is_measured() {
         "target.unexpected_exits",
         "engine.oom_kills",
         "engine.restarts",
-        "live_safety.trips",
     ];
     assert_eq!(measured, known_without_doing);
 }

@@ -8,7 +8,10 @@
 //! Equal counts and equal sums agree. What that cannot see is two changes of one second whose differences cancel to the last
 //! bit: with values spread over 2²⁰ steps, one such pair in about a million.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 pub use super::identity::Row;
 use super::identity::{Identified, Ledgered, identify};
@@ -79,10 +82,13 @@ pub fn compare(
         identified: true,
         ..Custody::default()
     };
+    let whole = books.whole_seconds();
+    custody.whole_seconds = whole.end.abs_diff(whole.start);
     for entry in books.by_second() {
         custody.seconds += 1;
         custody.acked += entry.acked;
         custody.stored += entry.rows;
+        custody.stored_in_whole += if whole.contains(&entry.second) { entry.rows } else { 0 };
         if entry.agrees() {
             continue;
         }
@@ -116,6 +122,14 @@ struct BothBooks<'a> {
 }
 
 impl Books<'_> {
+    /// The seconds between the load's first and last one. It began and ended somewhere within those, so that their rows make no rate.
+    fn whole_seconds(&self) -> Range<i64> {
+        match (self.seconds.first_key_value(), self.seconds.last_key_value()) {
+            (Some((first, _)), Some((last, _))) if *last > *first => *first + 1..*last,
+            _ => 0..0,
+        }
+    }
+
     /// The seconds that either side knows, in order.
     fn by_second(&self) -> Vec<BothBooks<'_>> {
         let known = self.seconds.keys().chain(self.stored.iter().map(|stored| &stored.second));

@@ -2,6 +2,8 @@
 //!
 //! A reading that was never seen counts as longer than any that was: it can make a percentile unmeasured, never shorter.
 
+use std::collections::BTreeSet;
+
 use super::{
     asked::Asked,
     measured::Measured,
@@ -9,9 +11,12 @@ use super::{
     scope::Scope,
     stats::{count_u64, median, sorted},
 };
-use crate::plan::{
-    checked::{Part, Window},
-    gate::Unit,
+use crate::{
+    plan::{
+        checked::{Part, Window},
+        gate::Unit,
+    },
+    record::entry::CutShort,
 };
 
 /// A third of a window needs this many readings; the median of fewer shows no trend.
@@ -25,8 +30,11 @@ struct Readings {
     lost: u64,
 }
 
-/// A metric of a canary that asks the store every `poll_ms`.
-pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
+/// A metric of a canary that publishes every `every_ms` and asks the store every `poll_ms`.
+///
+/// A reading that the broker never took has no fate, so a canary that fell silent would leave only the good ones: with fewer than half of
+/// the readings that its period promises, nothing is measured.
+pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
     let readings = match Readings::of(asked, asked.window) {
         Ok(readings) => readings,
         Err(why) => return Measured::unmeasured(why),
@@ -35,8 +43,15 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
     if n == 0 {
         return Measured::unmeasured("no canary reading was published in the window");
     }
+    if let Err(why) = readings.suffice(every_ms) {
+        return Measured::unmeasured(why);
+    }
     match asked.name {
         "n" => Measured::value(count_u64(n), Unit::Count, n, extent),
+        "lost" if readings.lost > 0 && was_stopped(asked) => Measured::unmeasured(format!(
+            "{} canary readings had not been seen when the cell was cut short: late or lost, nobody knows",
+            readings.lost
+        )),
         "lost" => Measured::value(count_u64(readings.lost), Unit::Count, n, extent),
         "first_third_median_s" => third(asked, Part::FirstThird),
         "last_third_median_s" => third(asked, Part::LastThird),
@@ -52,16 +67,43 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64) -> Measured {
     }
 }
 
+/// Whether the cell ended for a reason that is not the system's, before its canaries had the time that they were promised.
+fn was_stopped(asked: &Asked) -> bool {
+    let cut_short = asked.cell.finished.as_ref().and_then(|finished| finished.cut_short.as_ref());
+    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::Interrupted))
+}
+
 impl Readings {
     fn of(asked: &Asked, window: &Window) -> Result<Self, String> {
         let scope = Scope::of(asked.cell, window)?;
         let readings = asked.cell.canaries.iter();
         let within = readings.filter(|reading| reading.canary == asked.subject && scope.holds(reading.published));
-        let fates: Vec<Option<f64>> =
-            within.map(|reading| reading.seen.map(|seen| (seen - reading.published).max(0.0))).collect();
+        let (mut fates, mut known) = (Vec::new(), BTreeSet::new());
+        for reading in within {
+            if !known.insert((reading.number, reading.published.to_bits())) {
+                return Err(format!("the record has the canary reading {} twice", reading.number));
+            }
+            if reading.seen.is_some_and(|seen| seen < reading.published) {
+                return Err(format!("the canary reading {} was seen before it was published", reading.number));
+            }
+            fates.push(reading.seen.map(|seen| seen - reading.published));
+        }
         let seen: Vec<f64> = fates.iter().flatten().copied().collect();
         let lost = (fates.len() - seen.len()) as u64;
         Ok(Self { scope, seen: sorted(&seen), lost })
+    }
+
+    /// Whether at least half of the readings are there that the period promises: a canary that fell silent has lost nothing. A canary
+    /// may run for a part of the cell only.
+    fn suffice(&self, every_ms: u64) -> Result<(), String> {
+        if every_ms == 0 || self.scope.is_cell {
+            return Ok(());
+        }
+        let promised = (self.scope.seconds() * 1e3 / count_u64(every_ms)).floor();
+        if count_u64(self.n()) < promised / 2.0 {
+            return Err(format!("only {} of {promised} canary readings were published in the window", self.n()));
+        }
+        Ok(())
     }
 
     fn n(&self) -> u64 {
@@ -127,11 +169,14 @@ mod tests {
         super::{
             measured::Exactness,
             metric::measure,
-            sample_cell::{canary, cell, default_window, open_window, push, run},
+            sample_cell::{canary, cell, cut_short, default_window, open_window, push, run},
         },
         *,
     };
-    use crate::record::{cell::CellRecord, entry::Entry};
+    use crate::record::{
+        cell::CellRecord,
+        entry::{Entry, Subject},
+    };
 
     /// A soak of 30 s with a canary every half second; `lag` says how long each took.
     fn soak(lag: impl Fn(u64) -> Option<f64>) -> CellRecord {
@@ -142,6 +187,33 @@ mod tests {
             push(&mut cell, Entry::Canary(canary(number, published, lag(number))));
         }
         cell
+    }
+
+    #[test]
+    fn a_cell_that_was_stopped_calls_no_reading_lost() {
+        let mut cell = soak(|number| (number < 60).then_some(0.1));
+        assert_eq!(asked(&cell, "lost").figure().unwrap().value(), 1.0);
+        cut_short(&mut cell, CutShort::LiveSafety("latency".into()));
+        assert_eq!(asked(&cell, "lost").figure(), None);
+        let mut whole = soak(|_| Some(0.1));
+        cut_short(&mut whole, CutShort::Interrupted);
+        assert_eq!(asked(&whole, "lost").figure().unwrap().value(), 0.0);
+    }
+
+    #[test]
+    fn a_canary_that_fell_silent_or_a_damaged_record_is_unmeasured() {
+        let mut silent = soak(|_| Some(0.2));
+        silent.started.subjects.insert("lag".into(), Subject::Canary { poll_ms: 20, every_ms: 500 });
+        assert!(asked(&silent, "lost").figure().is_some());
+        silent.canaries.truncate(29);
+        let mut twice = soak(|_| Some(0.2));
+        twice.canaries.push(twice.canaries[0].clone());
+        let back = soak(|number| Some(if number == 7 { -0.2 } else { 0.2 }));
+        for (why, cell) in [("silent", silent), ("twice", twice), ("back", back)] {
+            for name in ["n", "lost", "p95_s", "max_s", "growth_s"] {
+                assert_eq!(asked(&cell, name).figure(), None, "{why}: {name}");
+            }
+        }
     }
 
     fn asked(cell: &CellRecord, name: &str) -> Measured {

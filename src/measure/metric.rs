@@ -150,7 +150,7 @@ fn spec(kind: SubjectKind, name: &str) -> Option<&'static MetricSpec> {
 fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
     match (kind, subject) {
         (_, Subject::MqttPublish { nominal_per_s, .. }) => pace::measure(asked, *nominal_per_s),
-        (_, Subject::Canary { poll_ms }) => lag::measure(asked, *poll_ms),
+        (_, Subject::Canary { poll_ms, every_ms }) => lag::measure(asked, *poll_ms, *every_ms),
         (SubjectKind::Probe, _) => probes::measure(asked),
         (SubjectKind::Publish, _) => phases::publish(asked),
         (SubjectKind::Workflow, _) => phases::workflow(asked),
@@ -161,6 +161,9 @@ fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
         (SubjectKind::ExecLoad, _) => events(asked, |event| is_exit(event) && event.subject == asked.subject),
         (SubjectKind::Target, _) => events(asked, |event| is_exit(event) && !is_load(asked.cell, &event.subject)),
         (SubjectKind::Engine, _) => engine(asked),
+        (SubjectKind::LiveSafety, _) if !cell_was_watched(asked.cell) => {
+            Measured::unmeasured("the live system was not looked at in this cell")
+        }
         (SubjectKind::LiveSafety, _) => events(asked, |event| event.kind == EventKind::LiveSafety),
         _ => asked.unknown(),
     }
@@ -168,6 +171,11 @@ fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
 
 fn is_exit(event: &Event) -> bool {
     event.kind == EventKind::UnexpectedExit
+}
+
+/// Without a look at the live system there is no trip, and nothing is known of it.
+fn cell_was_watched(cell: &CellRecord) -> bool {
+    cell.samples.iter().any(|sample| sample.watch == "live_safety")
 }
 
 fn is_load(cell: &CellRecord, subject: &str) -> bool {
@@ -208,7 +216,7 @@ fn engine(asked: &Asked) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::sample_cell::{cell, default_window, in_phase, open_window, push, run, subject},
+        super::sample_cell::{cell, default_window, in_phase, open_window, push, run, sample, subject},
         *,
     };
     use crate::record::entry::Entry;
@@ -233,6 +241,9 @@ mod tests {
         assert_eq!(exits(&cell, "target.unexpected_exits", &default_window()), 1.0, "after the measured phase");
         assert_eq!(exits(&cell, "target.unexpected_exits", &in_phase("soak", Part::Whole)), 0.0);
         assert_eq!(exits(&cell, "noise.unexpected_exits", &default_window()), 1.0);
+        let unwatched = measure(&run(), &cell, "live_safety.trips", &default_window());
+        assert_eq!(unwatched, Measured::unmeasured("the live system was not looked at in this cell"));
+        push(&mut cell, Entry::Sample(sample("live_safety", 15.0, "load_per_cpu", 0.5)));
         assert_eq!(exits(&cell, "live_safety.trips", &default_window()), 0.0);
         push(&mut cell, event(EventKind::LiveSafety, 26.0, "live"));
         assert_eq!(exits(&cell, "live_safety.trips", &default_window()), 1.0);
@@ -241,6 +252,7 @@ mod tests {
     #[test]
     fn the_longest_subject_that_fits_is_meant() {
         let mut cell = cell();
+        open_window(&mut cell, "soak", true, 10.0, 20.0);
         let names = || vec!["cpu_pct".to_owned()];
         subject(&mut cell, "a", Subject::Series { names: vec!["b.cpu_pct".into()], every_ms: 1000 });
         subject(&mut cell, "a.b", Subject::Series { names: names(), every_ms: 1000 });

@@ -23,6 +23,9 @@ use crate::{
 /// The share of a window that its slices may leave out.
 const UNCOVERED_AT_MOST: f64 = 0.05;
 
+/// Slices may overlap by the rounding of their ends, seconds.
+const OVERLAP_AT_MOST_S: f64 = 0.001;
+
 /// The slices of a load in a window.
 struct Pace<'a> {
     scope: Scope,
@@ -45,6 +48,7 @@ pub(super) fn measure(asked: &Asked, nominal_per_s: u64) -> Measured {
 impl<'a> Pace<'a> {
     fn of(asked: &Asked<'a>, window: &Window) -> Result<Self, String> {
         let scope = Scope::of(asked.cell, window)?;
+        in_order(asked)?;
         let all = asked.cell.slices.iter().filter(|slice| slice.load == asked.subject && slice.to > slice.from);
         let slices: Vec<&Slice> = all.filter(|slice| scope.holds(f64::midpoint(slice.from, slice.to))).collect();
         if slices.is_empty() {
@@ -70,7 +74,7 @@ impl<'a> Pace<'a> {
     }
 
     fn sum(&self, of: impl Fn(&Slice) -> u64) -> u64 {
-        self.slices.iter().map(|slice| of(slice)).sum()
+        self.slices.iter().map(|slice| of(slice)).fold(0, u64::saturating_add)
     }
 
     fn measure(&self, asked: &Asked) -> Measured {
@@ -95,6 +99,10 @@ impl<'a> Pace<'a> {
             "generator_cpu_pct" => {
                 let cpu: f64 = self.slices.iter().map(|slice| slice.cpu_s).sum();
                 self.value(100.0 * cpu / self.seconds, asked.unit, n)
+            }
+            "stall_max_s" => {
+                let longest = self.slices.iter().map(|slice| slice.stall_s).fold(0.0, f64::max);
+                self.value(longest, asked.unit, n)
             }
             name => self.latency(asked, name),
         }
@@ -138,6 +146,19 @@ impl<'a> Pace<'a> {
     }
 }
 
+/// Slices follow each other: twice the same one would pay for a hole elsewhere, and one that ends before it begins holds counts that
+/// no window has.
+fn in_order(asked: &Asked) -> Result<(), String> {
+    let mut end = f64::NEG_INFINITY;
+    for slice in asked.cell.slices.iter().filter(|slice| slice.load == asked.subject) {
+        if slice.to < slice.from || slice.from < end - OVERLAP_AT_MOST_S {
+            return Err(format!("the load's slices overlap or go back in time at {:.3} s", slice.from));
+        }
+        end = slice.to;
+    }
+    Ok(())
+}
+
 /// Readings that were written and never acknowledged; known once the load has stopped, of which its schedule is the sign.
 fn in_doubt(asked: &Asked) -> Measured {
     if !asked.cell.schedules.iter().any(|schedule| schedule.load == asked.subject) {
@@ -171,7 +192,7 @@ fn halves_ratio(asked: &Asked) -> Measured {
         (Ok((0, _)), Ok(_), Ok(_)) => Measured::unmeasured("nothing was acknowledged in the first half"),
         (Ok((first, first_s)), Ok((last, last_s)), Ok(scope)) => {
             let ratio = (count_u64(last) / last_s) / (count_u64(first) / first_s);
-            Measured::value(ratio, asked.unit, first + last, &scope.extent)
+            Measured::value(ratio, asked.unit, first.saturating_add(last), &scope.extent)
         }
         (Err(why), _, _) | (_, Err(why), _) | (_, _, Err(why)) => Measured::unmeasured(why),
     }
@@ -233,6 +254,13 @@ mod tests {
     }
 
     #[test]
+    fn a_generator_that_was_stopped_and_caught_up_shows_in_its_longest_stall() {
+        let cell = soak(|slice| slice.stall_s = if slice.from < 15.0 { 0.002 } else { 3.0 });
+        assert_eq!(value(&cell, "offered_ratio"), 1.0);
+        assert_eq!(value(&cell, "stall_max_s"), 3.0);
+    }
+
+    #[test]
     fn a_generator_that_died_did_not_keep_pace() {
         let mut cell = soak(|_| {});
         cell.slices.retain(|slice| slice.from < 13.0);
@@ -249,8 +277,24 @@ mod tests {
         let mut cell = soak(|_| {});
         // The slices of a generator that reports a little late: 10.3 s instead of 10.
         cell.slices.retain(|slice| slice.from >= 10.0 && slice.to <= 20.0);
-        cell.slices.iter_mut().for_each(|slice| slice.to = slice.from + 1.03);
+        for (index, slice) in cell.slices.iter_mut().enumerate() {
+            slice.from = 10.0 + 1.03 * count_u64(index as u64);
+            slice.to = slice.from + 1.03;
+        }
         assert!((value(&cell, "acked_per_s") - 2000.0 / 10.3).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_slice_that_is_there_twice_does_not_pay_for_a_hole() {
+        let mut cell = soak(|_| {});
+        cell.slices.retain(|slice| slice.from >= 10.0 && slice.to <= 20.0);
+        for index in 5..10 {
+            cell.slices[index] = cell.slices[index - 5].clone();
+        }
+        assert_eq!(asked(&cell, "offered_ratio").figure(), None);
+        let mut back = soak(|_| {});
+        back.slices[3].to = back.slices[3].from - 1.0;
+        assert_eq!(asked(&back, "offered_ratio").figure(), None);
     }
 
     #[test]

@@ -66,10 +66,22 @@ impl Durations<'_> {
     }
 }
 
+/// Up to this n the binomial tail is summed; its first term must not vanish (0.5^500 does not) and it must not take for ever.
+const BINOMIAL_AT_MOST: u64 = 500;
+
+/// Where the normal approximation of the binomial has 95% below it, for a mean of np.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is not negative")]
+fn normal_bound(mean: f64, quantile: f64) -> u64 {
+    (mean + 1.6449 * (mean * quantile).sqrt()).ceil() as u64
+}
+
 /// The rank of the observation that the quantile exceeds at 95% confidence: with k observations from it on, at least k of n beyond
 /// the quantile have a chance of at most 5% (the binomial tail with probability 1 − q). None when n is too small for any.
 fn lower_rank(quantile: f64, n: u64) -> Option<u64> {
     let beyond = 1.0 - quantile;
+    if n > BINOMIAL_AT_MOST {
+        return Some(n - normal_bound(count_u64(n) * beyond, quantile).min(n));
+    }
     // The chance of exactly k beyond, from k = 0 upwards: each is the one before times (n − k) p / ((k + 1) q).
     let (mut chance, mut below) = (quantile.powf(count_u64(n)), 0.0);
     for k in 0..n {

@@ -4,7 +4,7 @@
 
 use super::{
     asked::Asked,
-    measured::{Exactness, Extent, Measured},
+    measured::{Exactness, Extent, Figure, Measured},
     stats::{count, count_u64},
 };
 use crate::{
@@ -28,11 +28,31 @@ fn of_phase<'a, T: 'a>(
     entries: impl Iterator<Item = &'a T>,
     make: impl Fn(&[&T], &Extent) -> Measured,
 ) -> Measured {
+    let measured = made(asked, entries, make);
+    match measured.figure().map(Figure::value) {
+        Some(value) if value < 0.0 => Measured::unmeasured(format!("the arithmetic gave {value}: the clock went back")),
+        _ => measured,
+    }
+}
+
+fn made<'a, T: 'a>(
+    asked: &Asked,
+    entries: impl Iterator<Item = &'a T>,
+    make: impl Fn(&[&T], &Extent) -> Measured,
+) -> Measured {
     let entries: Vec<&T> = entries.collect();
     match extent(asked) {
         Err(why) => Measured::unmeasured(why),
         Ok(_) if entries.is_empty() => Measured::unmeasured(format!("the phase `{}` did not end", asked.subject)),
         Ok(extent) => make(&entries, &extent),
+    }
+}
+
+/// The one end that a phase has; a record with two of them is damaged, and neither is to be believed.
+fn only<'a, T>(asked: &Asked, ends: &[&'a T]) -> Result<&'a T, String> {
+    match ends {
+        [end] => Ok(end),
+        _ => Err(format!("the record has {} ends of the phase `{}`", ends.len(), asked.subject)),
     }
 }
 
@@ -45,7 +65,9 @@ fn at_least_the_phase(extent: &Extent, n: u64, why: &str) -> Measured {
 /// A metric of a `publish` phase.
 pub(super) fn publish(asked: &Asked) -> Measured {
     let entries = asked.cell.published.iter().filter(|published| published.window == asked.subject);
-    of_phase(asked, entries, |entries, extent| published(asked, entries[0], extent))
+    of_phase(asked, entries, |entries, extent| {
+        only(asked, entries).map_or_else(Measured::unmeasured, |one| published(asked, one, extent))
+    })
 }
 
 fn published(asked: &Asked, published: &Published, extent: &Extent) -> Measured {
@@ -87,7 +109,7 @@ pub(super) fn workflow(asked: &Asked) -> Measured {
             ("failures", _) => Measured::value(count(wrong.len()), asked.unit, n, extent),
             ("seconds", Some(why)) => Measured::unmeasured(format!("the workflow did not end well: {why}")),
             ("seconds", None) => {
-                let longest = runs.iter().map(|run| run.seconds).fold(0.0, f64::max);
+                let longest = longest_of(runs.iter().map(|run| run.seconds));
                 Measured::value(longest, asked.unit, n, extent)
             }
             _ => asked.unknown(),
@@ -113,10 +135,18 @@ pub(super) fn fault(asked: &Asked) -> Measured {
     })
 }
 
+/// The longest, or the first that is negative: that one says that the clock went back.
+fn longest_of(durations: impl Iterator<Item = f64>) -> f64 {
+    durations.fold(
+        0.0,
+        |longest, duration| if longest < 0.0 || duration < 0.0 { longest.min(duration) } else { longest.max(duration) },
+    )
+}
+
 /// The longest time from a moment until a process was ready; one that never was took at least until the end of the phase.
 fn longest(outages: &[&Outage], extent: &Extent, from: fn(&Outage) -> f64) -> Measured {
     let durations = outages.iter().map(|outage| outage.ready_at.unwrap_or(extent.to) - from(outage));
-    let longest = durations.fold(0.0, f64::max);
+    let longest = longest_of(durations);
     let figure = Measured::value(longest, Unit::Seconds, outages.len() as u64, extent);
     match outages.iter().find(|outage| outage.ready_at.is_none()) {
         Some(outage) => {
@@ -129,7 +159,9 @@ fn longest(outages: &[&Outage], extent: &Extent, from: fn(&Outage) -> f64) -> Me
 /// A metric of a `drain` phase.
 pub(super) fn drain(asked: &Asked) -> Measured {
     let drains = asked.cell.drained.iter().filter(|drained| drained.window == asked.subject);
-    of_phase(asked, drains, |drains, extent| drained(asked, drains[0], extent))
+    of_phase(asked, drains, |drains, extent| {
+        only(asked, drains).map_or_else(Measured::unmeasured, |one| drained(asked, one, extent))
+    })
 }
 
 fn drained(asked: &Asked, drained: &Drained, extent: &Extent) -> Measured {
@@ -156,7 +188,10 @@ fn drained(asked: &Asked, drained: &Drained, extent: &Extent) -> Measured {
 pub(super) fn ran(asked: &Asked) -> Measured {
     let all = asked.cell.ran.iter().filter(|ran| ran.window == asked.subject);
     of_phase(asked, all, |all, extent| {
-        let ran = all[0];
+        let ran = match only(asked, all) {
+            Ok(ran) => ran,
+            Err(why) => return Measured::unmeasured(why),
+        };
         match (asked.name, &ran.wrong) {
             ("failures", wrong) => Measured::value(if wrong.is_some() { 1.0 } else { 0.0 }, asked.unit, 1, extent),
             ("seconds", Some(why)) => Measured::unmeasured(format!("it failed: {why}")),

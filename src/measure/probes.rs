@@ -58,6 +58,9 @@ fn latency(runs: &[&ProbeRun], cold: bool, of: fn(&[f64]) -> Option<f64>, extent
         return Measured::unmeasured(why);
     }
     let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
+    if let Some(negative) = seconds.iter().find(|seconds| **seconds < 0.0) {
+        return Measured::unmeasured(format!("a run took {negative} s: the clock went back"));
+    }
     match of(&seconds) {
         Some(value) => Measured::value(value, Unit::Seconds, seconds.len() as u64, extent),
         None => Measured::unmeasured(format!("there was no {kind} run")),

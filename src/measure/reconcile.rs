@@ -9,7 +9,10 @@ use super::{
     phases,
     stats::count_u64,
 };
-use crate::record::entry::Custody;
+use crate::record::{
+    cell::CellRecord,
+    entry::{Custody, SecondOutcome},
+};
 
 /// A metric of a `reconcile` phase.
 pub(super) fn measure(asked: &Asked) -> Measured {
@@ -17,21 +20,46 @@ pub(super) fn measure(asked: &Asked) -> Measured {
         Ok(extent) => extent,
         Err(why) => return Measured::unmeasured(why),
     };
-    match asked.cell.custody.iter().find(|custody| custody.window == asked.subject) {
-        None => Measured::unmeasured(format!("the phase `{}` did not end", asked.subject)),
-        Some(Custody { wrong: Some(why), .. }) => Measured::unmeasured(format!("the store could not be read: {why}")),
-        Some(custody) => of(asked, custody, &extent),
+    let ends: Vec<&Custody> = asked.cell.custody.iter().filter(|custody| custody.window == asked.subject).collect();
+    match ends[..] {
+        [] => Measured::unmeasured(format!("the phase `{}` did not end", asked.subject)),
+        [Custody { wrong: Some(why), .. }] => Measured::unmeasured(format!("the store could not be read: {why}")),
+        [custody] => match contradiction(asked.cell, custody) {
+            Some(why) => Measured::unmeasured(format!("the record contradicts itself: {why}")),
+            None => of(asked, custody, &extent),
+        },
+        _ => Measured::unmeasured(format!("the record has {} ends of the phase `{}`", ends.len(), asked.subject)),
     }
+}
+
+/// What in a comparison cannot be: a damaged or made-up record must not pass for one without losses.
+fn contradiction(cell: &CellRecord, custody: &Custody) -> Option<String> {
+    let ledger = cell
+        .seconds
+        .get(&custody.load)
+        .map_or(0, |seconds| seconds.values().fold(0, |sum: u64, second| sum.saturating_add(second.acked)));
+    if ledger != custody.acked {
+        return Some(format!("the ledger has {ledger} acknowledged readings, {} were compared", custody.acked));
+    }
+    let of_seconds = |of: fn(&SecondOutcome) -> u64| custody.disagreeing.iter().map(of).fold(0, u64::saturating_add);
+    let sums =
+        [of_seconds(|second| second.missing), of_seconds(|second| second.surplus), of_seconds(|second| second.changed)];
+    if sums != [custody.missing, custody.surplus, custody.changed] {
+        return Some("its seconds do not add up to its sums".to_owned());
+    }
+    (custody.stored.saturating_add(custody.missing) < custody.acked)
+        .then(|| format!("{} rows and {} missing make fewer than {}", custody.stored, custody.missing, custody.acked))
 }
 
 fn of(asked: &Asked, custody: &Custody, extent: &Extent) -> Measured {
     let count = |count: u64| Measured::value(count_u64(count), asked.unit, custody.acked, extent);
     let rate = |cpus: u64| {
-        if custody.seconds == 0 || cpus == 0 {
-            return Measured::unmeasured("no payload second was compared");
+        if custody.whole_seconds == 0 || cpus == 0 {
+            return Measured::unmeasured("no whole payload second was compared");
         }
-        let per_s = count_u64(custody.stored) / count_u64(custody.seconds) / count_u64(cpus);
-        Measured::value(per_s, asked.unit, custody.stored, extent)
+        let per_s = count_u64(custody.stored_in_whole) / count_u64(custody.whole_seconds) / count_u64(cpus);
+        let figure = Measured::value(per_s, asked.unit, custody.stored_in_whole, extent);
+        figure.note(format!("{} whole payload seconds", custody.whole_seconds))
     };
     match asked.name {
         "acked" => count(custody.acked),
@@ -82,7 +110,7 @@ mod tests {
     };
     use crate::record::{
         cell::CellRecord,
-        entry::{Drained, Entry, Subject},
+        entry::{Drained, Entry, Ledger, Second, Subject},
     };
 
     /// 1000 readings acknowledged over ten seconds, after a drain.
@@ -110,10 +138,17 @@ mod tests {
             acked: 1000,
             stored: 1000,
             seconds: 10,
+            whole_seconds: 8,
+            stored_in_whole: 800,
             identified: true,
             ..Custody::default()
         };
         change(&mut custody);
+        let Custody { acked, missing, surplus, changed, .. } = custody;
+        let outcome = SecondOutcome { second: 1, acked, in_doubt: 0, stored: 0, missing, surplus, changed };
+        custody.disagreeing.push(outcome);
+        let ledger = Second { second: 1, acked: custody.acked, ..Second::default() };
+        push(&mut cell, Entry::Ledger(Ledger { load: "readings".into(), seconds: vec![ledger] }));
         push(&mut cell, Entry::Custody(custody));
         cell
     }
@@ -133,6 +168,28 @@ mod tests {
         let cell = reconciled(true, |_| {});
         let names = ["missing", "surplus", "changed", "stored_ratio", "stored_per_s", "stored_per_s_per_cpu"];
         assert_eq!(names.map(|name| bound(&cell, name).0), [0.0, 0.0, 0.0, 1.0, 100.0, 50.0]);
+    }
+
+    #[test]
+    fn a_record_that_contradicts_itself_proves_nothing() {
+        let mut twice = reconciled(true, |custody| (custody.missing, custody.stored) = (10, 990));
+        let clean = Custody { missing: 0, stored: 1000, disagreeing: Vec::new(), ..twice.custody[0].clone() };
+        twice.custody.insert(0, clean);
+        let mut unledgered = reconciled(true, |_| {});
+        unledgered.seconds.clear();
+        let mut unsummed = reconciled(true, |custody| (custody.missing, custody.stored) = (10, 990));
+        unsummed.custody[0].missing = 0;
+        let gone = reconciled(true, |custody| custody.stored = 10);
+        for (name, cell) in [("twice", twice), ("no ledger", unledgered), ("sums", unsummed), ("rows", gone)] {
+            assert_eq!(asked(&cell, "missing").figure(), None, "{name}");
+            assert_eq!(asked(&cell, "stored_ratio").figure(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_load_of_a_moment_has_no_rate() {
+        let cell = reconciled(true, |custody| (custody.whole_seconds, custody.stored_in_whole) = (0, 0));
+        assert_eq!(asked(&cell, "stored_per_s"), Measured::unmeasured("no whole payload second was compared"));
     }
 
     #[test]

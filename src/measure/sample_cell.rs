@@ -68,7 +68,7 @@ pub(crate) fn cell() -> CellRecord {
         gates: Vec::new(),
     });
     subject(&mut cell, "readings", Subject::MqttPublish { nominal_per_s: 200, points: 1000, inflight: 4000 });
-    subject(&mut cell, "lag", Subject::Canary { poll_ms: 20 });
+    subject(&mut cell, "lag", Subject::Canary { poll_ms: 20, every_ms: 0 });
     cell
 }
 

@@ -39,6 +39,9 @@ impl Scope {
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
             return Err("the window has no length".to_owned());
         };
+        if spans.iter().all(|(from, to)| to <= from) {
+            return Err("the window has no length".to_owned());
+        }
         let extent = Extent { window: label(window, &measured), from: first.0, to: last.1 };
         let is_cell = window.phase.is_none() && measured.is_empty();
         Ok(Self { extent, is_part: window.part != Part::Whole, is_cell, spans })

@@ -22,9 +22,15 @@ pub const NO_COUNTER: &str = "what counts was replaced or is no counter";
 struct Samples {
     scope: Scope,
     spans: Vec<Vec<(f64, f64)>>,
+    /// When the watch gave any sign of life in each stretch: a sample or a gap.
+    signs: Vec<Vec<f64>>,
     /// How many readings failed, and the reason of the first.
     gaps: (u64, Option<String>),
 }
+
+/// A watch that gives no sign for longer than this share of a stretch, and than so many of its periods, was not watching.
+const SILENT_SHARE: f64 = 0.25;
+const SILENT_PERIODS: f64 = 5.0;
 
 /// `SERIES.AGGREGATE` of a watch that is sampled every `every_ms`.
 pub(super) fn measure(asked: &Asked, names: &[String], every_ms: u64) -> Measured {
@@ -47,19 +53,25 @@ impl Samples {
     fn of(asked: &Asked, series: &str, every_ms: u64) -> Result<Self, String> {
         let scope = asked.scope()?;
         let mut spans = vec![Vec::new(); scope.spans.len()];
+        let mut signs = vec![Vec::new(); scope.spans.len()];
         let mut gaps = (0, None);
         for sample in asked.cell.samples.iter().filter(|sample| sample.watch == asked.subject) {
             let span = scope.spans.iter().position(|(from, to)| *from <= sample.at && sample.at < *to);
             let Some(span) = span else { continue };
+            signs[span].push(sample.at);
             if let Some(value) = sample.values.get(series) {
+                if spans[span].last().is_some_and(|(before, _): &(f64, f64)| *before > sample.at) {
+                    return Err(format!("the samples go back in time at {:.3} s", sample.at));
+                }
                 spans[span].push((sample.at, *value));
             } else {
                 gaps.0 += 1;
                 gaps.1 = gaps.1.or_else(|| sample.gaps.get(series).or_else(|| sample.gaps.get("*")).cloned());
             }
         }
-        let samples = Self { scope, spans, gaps };
+        let samples = Self { scope, spans, signs, gaps };
         samples.suffice(every_ms)?;
+        samples.never_fell_silent(every_ms)?;
         Ok(samples)
     }
 
@@ -75,6 +87,24 @@ impl Samples {
         let promised = if self.scope.is_cell { count(n) + super::stats::count_u64(self.gaps.0) } else { promised };
         if count(n) < promised / 2.0 {
             return Err(format!("only {n} of {promised} samples{reason}"));
+        }
+        Ok(())
+    }
+
+    /// Whether the watch gave signs throughout. One that dies halfway leaves no gaps, and half of the samples would stand for all.
+    fn never_fell_silent(&self, every_ms: u64) -> Result<(), String> {
+        if self.scope.is_cell {
+            return Ok(());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
+        let periods_s = SILENT_PERIODS * every_ms as f64 / 1e3;
+        for ((from, to), signs) in self.scope.spans.iter().zip(&self.signs) {
+            let edges = std::iter::once(*from).chain(signs.iter().copied()).chain(std::iter::once(*to));
+            let edges: Vec<f64> = edges.collect();
+            let silent_s = edges.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+            if silent_s > periods_s.max(SILENT_SHARE * (to - from)) {
+                return Err(format!("the watch gave no sign for {silent_s:.1} s of the window's {:.1} s", to - from));
+            }
         }
         Ok(())
     }
@@ -194,6 +224,18 @@ mod tests {
         assert!(
             (figure.value() - 60.0).abs() < 1e-6 && figure.low.unwrap() <= 60.0001 && figure.high.unwrap() >= 59.9999
         );
+    }
+
+    #[test]
+    fn a_watch_that_dies_halfway_does_not_speak_for_the_rest() {
+        let mut cell = counted([0.0; 10]);
+        assert_eq!(value(&cell, "delta"), 0.0);
+        let dies = |cell: &mut CellRecord, at: f64| cell.samples.retain(|sample| sample.at < at);
+        dies(&mut cell, 16.0);
+        assert_eq!(value(&cell, "delta"), 0.0, "five periods may pass");
+        dies(&mut cell, 15.0);
+        let why = "the watch gave no sign for 5.5 s of the window's 10.0 s";
+        assert_eq!(asked(&cell, "max"), Measured::unmeasured(why));
     }
 
     #[test]

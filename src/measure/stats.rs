@@ -71,17 +71,6 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The mean with its 95% t-interval, mean ± t(n − 1) s / √n; none below two values.
-///
-/// An interval that holds 0 means that the difference is not resolved.
-#[must_use]
-pub fn mean_interval(values: &[f64]) -> Option<Interval> {
-    let n = values.len();
-    let value = mean(values)?;
-    let half = t_quantile(n.checked_sub(1)?)? * spread(values)? / count(n).sqrt();
-    Some(Interval { value, low: value - half, high: value + half })
-}
-
 /// The least-squares slope of y over x with its 95% interval, b ± t(n − 2) s / √Σ(x − x̄)², where s² is the residual variance
 /// over n − 2. None below three points or when all x are the same.
 #[must_use]
@@ -155,18 +144,6 @@ mod tests {
     }
 
     #[test]
-    fn the_check_values_of_paired_deltas() {
-        let all = mean_interval(&[0.20, 0.20, 0.24, 0.04]).unwrap();
-        near(all.value, 0.17, 1e-9);
-        near(all.low, 0.03, 0.005);
-        near(all.high, 0.31, 0.005);
-        let first_two = mean_interval(&[0.20, 0.24]).unwrap();
-        near(first_two.low, -0.03, 0.005);
-        near(first_two.high, 0.47, 0.005);
-        assert!(first_two.low < 0.0 && first_two.high > 0.0, "two pairs do not resolve it");
-    }
-
-    #[test]
     fn quantiles_of_t_agree_with_the_tables() {
         let table =
             [(1, 12.706), (4, 2.776), (5, 2.571), (6, 2.447), (8, 2.306), (10, 2.228), (30, 2.042), (120, 1.980)];
@@ -195,7 +172,6 @@ mod tests {
         assert_eq!((mean(&[]), median(&[]), greatest(&[]), least(&[])), (None, None, None, None));
         assert_eq!(standard_deviation(&[1.0, 2.0]), None);
         near(standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap(), 2.138, 0.001);
-        assert_eq!(mean_interval(&[1.0]), None);
         assert_eq!(slope(&[(0.0, 1.0), (1.0, 2.0)]), None);
         assert_eq!(slope(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
     }

@@ -40,7 +40,7 @@ pub struct Plan {
     /// The question that the experiment answers, in one sentence. It heads every report.
     #[schemars(length(min = 1))]
     pub question: String,
-    /// Another plan that this one changes: tables merge by key, arrays of tables by `name`; a new element is put behind the one before it in this file's list. Relative to this file.
+    /// Another plan that this one changes: tables merge by key, arrays of tables by `name`; a new element is put behind the one before it in this file's list. Relative to this file, as every path is to the file that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// Values used elsewhere as `{{ vars.NAME }}`; `--set NAME=VALUE` overrides one that is declared here.

@@ -12,8 +12,10 @@ use std::{
 };
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::{
+    bounds::{EXTENDS_CHAIN, PLAN_BYTES},
     connection::Connection,
     load::Load,
     phase::Phase,
@@ -60,7 +62,19 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn tree(&mut self, path: &str, text: String) -> Node {
+        let (bytes, plans) = (text.len(), self.chain.len());
+        // What is too much is not even parsed.
+        let is_too_much = bytes > PLAN_BYTES || plans > EXTENDS_CHAIN;
+        let text = if is_too_much { String::new() } else { text };
         let source = Arc::new(Source { name: path.to_owned(), text });
+        if is_too_much {
+            let title = if bytes > PLAN_BYTES {
+                format!("`{path}` has {bytes} bytes; a plan has at most {PLAN_BYTES}")
+            } else {
+                format!("more than {EXTENDS_CHAIN} plans extend each other")
+            };
+            self.problems.push(Problem::error(title));
+        }
         let tree = Node::parse(&source, &mut self.problems);
         self.format(&tree);
         let Some(named) = tree.get("extends") else { return tree };
@@ -82,6 +96,8 @@ impl Reader<'_> {
                 if let Data::Table(fields) = &mut base.data {
                     fields.shift_remove("extends");
                 }
+                let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+                from_folder(&mut base, folder, &mut Vec::new());
                 merge(base, tree, &mut Vec::new())
             }
             Err(error) => {
@@ -128,6 +144,27 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     normal
+}
+
+/// Files and folders that a plan names, relative to the file that names them.
+const PATHS: &[&str] = &["secrets_file", "commits/*", "connections/*/mqtt/ca_file", "connections/*/postgres/ca_file"];
+
+/// Rewrites the paths of a base plan, which are relative to its own folder, as seen from the plan that extends it.
+fn from_folder(node: &mut Node, folder: &Path, path: &mut Vec<String>) {
+    match &mut node.data {
+        Data::Table(fields) => {
+            for (key, field) in fields {
+                path.push(key.clone());
+                from_folder(&mut field.node, folder, path);
+                path.pop();
+            }
+        }
+        // A template says itself where its path begins.
+        Data::Leaf(Value::String(file)) if !file.starts_with("{{") && PATHS.iter().any(|own| matches(own, path)) => {
+            *file = normal(&folder.join(&*file)).display().to_string();
+        }
+        Data::Leaf(_) | Data::List(_) => {}
+    }
 }
 
 /// Where exactly one key may be given, by the place of the table.
@@ -184,16 +221,13 @@ fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> 
     let mut behind = None;
     for node in plan {
         path.push("*".to_owned());
-        let place = match base.iter().position(|old| key(old) == key(&node)) {
-            Some(place) => {
-                base[place] = merge(base[place].clone(), node, path);
-                place
-            }
-            None => {
-                let place = behind.map_or(base.len(), |place: usize| place + 1);
-                base.insert(place, node);
-                place
-            }
+        let place = if let Some(place) = base.iter().position(|old| key(old) == key(&node)) {
+            base[place] = merge(base[place].clone(), node, path);
+            place
+        } else {
+            let place = behind.map_or(base.len(), |place: usize| place + 1);
+            base.insert(place, node);
+            place
         };
         behind = Some(place);
         path.pop();
@@ -244,6 +278,20 @@ mod tests {
     }
 
     #[test]
+    fn the_paths_of_a_base_are_relative_to_the_base() {
+        let base = "secrets_file = 'a.env'\ncommits = { app = '../app', abs = '/srv/x' }\n[connections.h.postgres]\nca_file = '{{ vars.ca }}'";
+        let plan = "extends = '../base/base.toml'\ncommits = { own = 'x' }";
+        assert_eq!(
+            extended(&[("plans/p.toml", plan), ("base/base.toml", base)]).unwrap(),
+            json!({
+                "secrets_file": "../base/a.env", "extends": "../base/base.toml",
+                "commits": { "app": "../app", "abs": "/srv/x", "own": "x" },
+                "connections": { "h": { "postgres": { "ca_file": "{{ vars.ca }}" } } },
+            })
+        );
+    }
+
+    #[test]
     fn gates_without_a_name_merge_by_metric_and_window() {
         let base = "[[gate]]\nmetric = 'm'\nwindow = 'soak'\nbelow = '1s'";
         let plan = "extends = 'b'\n[[gate]]\nmetric = 'm'\nwindow = 'soak'\nat_most = '2s'\n[[gate]]\nmetric = 'm'\nbelow = '3s'";
@@ -251,6 +299,17 @@ mod tests {
             extended(&[("p", plan), ("b", base)]).unwrap()["gate"],
             json!([{ "metric": "m", "window": "soak", "at_most": "2s" }, { "metric": "m", "below": "3s" }])
         );
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        let large = extended(&[("a", "extends = 'b'"), ("b", &"#".repeat(PLAN_BYTES + 1))]);
+        assert_eq!(large, Err(vec!["`b` has 1048577 bytes; a plan has at most 1048576".to_owned()]));
+        let texts: Vec<(String, String)> =
+            (0..20).map(|n| (format!("p{n}"), format!("extends = 'p{}'", n + 1))).collect();
+        let chain: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(extended(&chain), Err(vec!["more than 16 plans extend each other".to_owned()]));
+        assert!(extended(&[("a", &format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000)))]).is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Ladder {
     /// What a step is called elsewhere: `variable = "points"` gives `{{ step.points }}`.
     pub variable: String,
     /// The steps, rising.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = super::bounds::LADDER_STEPS))]
     pub steps: Vec<Count>,
     /// Smaller steps that come first on small hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -104,6 +104,7 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "ack_response_p99_s" Seconds Lower true "due to PUBACK, 99th percentile (response time)";
         "ack_response_max_s" Seconds Lower true "due to PUBACK, longest (response time)";
         "generator_cpu_pct" Percent Lower true "CPU of the generator's threads, percent of one core";
+        "stall_max_s" Seconds Lower true "longest time in which the generator did not run at all: it was stopped or had no CPU, whatever the system did";
         "generator_ceiling_ratio" Ratio Lower true "nominal rate over what `scaler calibrate` reached on this host; unmeasured without a calibration";
         "halves_ratio" Ratio Neither true "acknowledged per second in the last half over the first half; away from 1 the window was a transition";
     }
@@ -159,8 +160,8 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "changed" Count Lower false "rows whose value is not the one that was acknowledged";
         "in_doubt" Count Lower false "readings written and never acknowledged";
         "stored_ratio" Ratio Higher false "1 less missing over acknowledged";
-        "stored_per_s" PerSecond Higher false "rows per payload second";
-        "stored_per_s_per_cpu" PerSecond Higher false "rows per payload second over the CPUs of the host";
+        "stored_per_s" PerSecond Higher false "rows per second between the load's first and last payload second";
+        "stored_per_s_per_cpu" PerSecond Higher false "the same over the CPUs of the host";
     }
     Ran {
         "seconds" Seconds Lower false "from the start to the end of the command or statement";

@@ -2,6 +2,7 @@
 
 pub mod blueprint;
 mod bound_fit;
+pub mod bounds;
 mod check;
 pub mod checked;
 pub mod connection;
@@ -25,6 +26,7 @@ pub mod probe;
 pub mod quantity;
 pub mod query;
 mod read;
+mod repair;
 mod resolve;
 pub mod safety;
 pub mod schema;

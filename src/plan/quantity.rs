@@ -57,13 +57,13 @@ fn scale(unit: &str, table: &[(&str, f64)], bare: &str, guess: &str) -> Result<f
         .iter()
         .map(|(name, _)| *name)
         .find(|name| !name.is_empty() && unit.to_ascii_lowercase().starts_with(&name.to_ascii_lowercase()));
-    let unit_to_offer = near.unwrap_or(guess);
-    let reason = if unit.is_empty() {
-        format!("{bare} needs a unit: {list}")
+    // `us` for `s` would be wrong by a million: where no unit is meant for sure, none is offered.
+    let (reason, offered) = if unit.is_empty() {
+        (format!("{bare} needs a unit: {list}"), Some(guess))
     } else {
-        format!("unknown unit `{unit}`; use {list}")
+        (format!("unknown unit `{unit}`; use {list}"), near)
     };
-    Err(QuantityError::new(reason, Some(unit_to_offer.to_owned())))
+    Err(QuantityError::new(reason, offered.map(str::to_owned)))
 }
 
 fn scaled(text: &str, table: &[(&str, f64)], bare: &str, guess: &str) -> Result<f64, QuantityError> {
@@ -322,6 +322,8 @@ mod tests {
         assert_eq!((error.reason.as_str(), remedy(&error)), ("a length of time needs a unit: ms, s, m, h, d", "60s"));
         assert_eq!(remedy(&"512mb".parse::<Bytes>().unwrap_err()), "512MB");
         assert_eq!(remedy(&"5sec".parse::<Length>().unwrap_err()), "5s");
+        let unlike = ["5us", "5 parsecs", "5ns"].map(|text| text.parse::<Length>().unwrap_err().remedy);
+        assert_eq!(unlike, [None, None, None]);
         for not_whole in ["1.5", "2.5005k"] {
             assert_eq!(not_whole.parse::<Count>().unwrap_err().reason, "a count must be a whole number");
         }
@@ -377,11 +379,11 @@ mod tests {
         #[test]
         fn a_remedy_is_accepted(number in 1_u32..1_000, unit in "[a-zA-Z]{0,6}") {
             let text = format!("{number}{unit}");
-            if let Err(error) = text.parse::<Length>() {
-                prop_assert!(remedy(&error).parse::<Length>().is_ok(), "{error}");
+            if let Some(remedy) = text.parse::<Length>().err().and_then(|error| error.remedy) {
+                prop_assert!(remedy.parse::<Length>().is_ok(), "{remedy}");
             }
-            if let Err(error) = text.parse::<Bytes>() {
-                prop_assert!(remedy(&error).parse::<Bytes>().is_ok(), "{error}");
+            if let Some(remedy) = text.parse::<Bytes>().err().and_then(|error| error.remedy) {
+                prop_assert!(remedy.parse::<Bytes>().is_ok(), "{remedy}");
             }
         }
 

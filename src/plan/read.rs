@@ -16,6 +16,7 @@ use super::{
     gate::{Comparison, Miss, Unit},
     page::{Page, leaves, read_plan},
     quantity::Count,
+    repair::repair,
     resolve::resolve,
     sets, template,
     tree::Node,
@@ -88,7 +89,9 @@ impl<'a> Reading<'a> {
                 break;
             }
         }
-        self.useless_ladder();
+        if !self.problems.iter().any(|problem| problem.severity == Severity::Error) {
+            self.useless_ladder();
+        }
         let problems = sorted(self.problems, self.path);
         let Some(first) = first.filter(|_| !problems.has_errors()) else { return Err(problems) };
         let header = header(self.path, self.text, &first.plan, steps, &gates);
@@ -148,6 +151,10 @@ impl<'a> Reading<'a> {
                 }
                 Err(problems) => found.extend(problems.0),
             }
+        } else if let Some(repaired) = repair(&value) {
+            let mut beyond = Vec::new();
+            Self::meaning(&repaired.plan, step, &tree, &mut beyond);
+            found.extend(repaired.sayable(&tree, beyond));
         }
         self.add(self.at_step(step, filling));
         self.add(self.at_step(step, found));

@@ -10,12 +10,15 @@ use super::{
 };
 use crate::problem::{Place, Problem, Source};
 
+/// What the arguments of `--set` are called in problems.
+pub(crate) const SET_SOURCE: &str = "--set";
+
 /// Overrides declared variables; each keeps the type that the plan gave it.
 pub(crate) fn apply(tree: &mut Node, sets: &[(String, String)], problems: &mut Vec<Problem>) {
     for (name, text) in sets {
         let whole = format!("{name}={text}");
         let span = 0..whole.len();
-        let source = Arc::new(Source { name: "--set".to_owned(), text: whole });
+        let source = Arc::new(Source { name: SET_SOURCE.to_owned(), text: whole });
         let place = Place { source: Arc::clone(&source), span };
         match set(tree, name, text, &source) {
             Ok(value) => replace(tree, name, &value, &Place { span: name.len() + 1..place.span.end, ..place }),

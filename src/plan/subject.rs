@@ -151,7 +151,10 @@ fn series(watch: &CheckedWatch, target: &Target) -> Option<IndexMap<String, Unit
 }
 
 fn service_series(named: &[String], target: &Target, series: &[(&str, Unit)]) -> IndexMap<String, Unit> {
-    let all = target.services();
+    let all = match target {
+        Target::Processes(processes) => processes.lasting().map(String::as_str).collect(),
+        containers => containers.services(),
+    };
     let services = if named.is_empty() { all } else { named.iter().map(String::as_str).collect() };
     services
         .into_iter()

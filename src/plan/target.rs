@@ -45,7 +45,19 @@ pub struct Service {
     /// Environment variables; nothing else but `PATH`, `HOME`, `LANG` and `TZ` is passed on. Secrets belong here, never in `command`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub env: IndexMap<String, String>,
-    /// Processes that must be ready before this one starts.
+    /// Files that are written into the process's working folder before each start, name to text. Only the process's user may read
+    /// them (mode 600), so secrets may stand here.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub files: IndexMap<String, String>,
+    /// The user to run as when scaler runs as root, for programs that refuse root, such as PostgreSQL; the working folder becomes
+    /// theirs. Without root the process runs as whoever runs scaler. Default: the same user as scaler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The process is a step: it must end by itself with status 0 within this time, before the processes behind it start. It runs
+    /// once for each fresh working folder. Default: the process runs until it is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_within: Option<Length>,
+    /// Processes that must be ready, and steps that must have ended, before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
     /// How scaler knows that the process serves.
@@ -60,6 +72,13 @@ pub struct Service {
     /// How long the process may take to end after SIGTERM before it is killed. Default 10s.
     #[serde(default = "ten_seconds")]
     pub stop_within: Length,
+}
+
+impl Processes {
+    /// The names of the processes that run until they are stopped: all but the steps.
+    pub fn lasting(&self) -> impl Iterator<Item = &String> {
+        self.services.iter().filter(|(_, service)| service.ends_within.is_none()).map(|(name, _)| name)
+    }
 }
 
 /// The sign that a process serves. Exactly one of `tcp` and `http`.

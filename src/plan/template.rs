@@ -5,6 +5,8 @@ use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 use minijinja::{Environment, UndefinedBehavior, Value as Known};
 use serde_json::{Number, Value};
 
+use super::bounds::{EXPRESSION_BYTES, MULTIPLICATIONS, VALUE_BYTES};
+
 /// How many instructions one template may take; no plan needs more, and a loop without end stops here.
 const FUEL: u64 = 50_000;
 
@@ -15,6 +17,10 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_fuel(Some(FUEL));
     for function in ["range", "dict", "namespace", "debug"] {
         environment.remove_global(function);
+    }
+    // Those that pad without end, or walk a list that a `*` made long; none of them is of use in a plan.
+    for filter in ["indent", "format", "list", "batch", "slice", "pprint"] {
+        environment.remove_filter(filter);
     }
     environment
 });
@@ -93,8 +99,20 @@ fn end_of_expression(text: &str) -> Option<usize> {
     None
 }
 
+/// Whether an expression is within what one may take.
+fn bounded(expression: &str) -> Result<(), String> {
+    if expression.len() > EXPRESSION_BYTES {
+        return Err(format!("the expression has {} bytes; at most {EXPRESSION_BYTES} are read", expression.len()));
+    }
+    if expression.matches('*').count() > MULTIPLICATIONS {
+        return Err(format!("the expression has more than {MULTIPLICATIONS} `*`"));
+    }
+    Ok(())
+}
+
 /// The names that an expression asks for, with their fields: `vars.soak`, `site`.
 pub(crate) fn names_of_expression(expression: &str) -> Result<BTreeSet<String>, String> {
+    bounded(expression)?;
     let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| reason(&error))?;
     Ok(compiled.undeclared_variables(true).into_iter().collect())
 }
@@ -107,10 +125,15 @@ pub(crate) fn names_of_text(text: &str) -> Result<BTreeSet<String>, String> {
 
 /// The value of an expression.
 pub(crate) fn evaluate(expression: &str, known: &Known) -> Result<Value, String> {
+    bounded(expression)?;
     let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| reason(&error))?;
     let value = compiled.eval(known.clone()).map_err(|error| reason(&error))?;
     if value.is_undefined() {
         return Err(format!("`{expression}` has no value"));
+    }
+    let size = value.as_str().map(str::len).or_else(|| value.len());
+    if size.is_some_and(|size| size > VALUE_BYTES) {
+        return Err(format!("`{expression}` gives more than {VALUE_BYTES} bytes"));
     }
     serde_json::to_value(&value).map(without_fraction).map_err(|error| error.to_string())
 }

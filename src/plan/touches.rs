@@ -127,6 +127,9 @@ impl List {
 
     fn service(&mut self, by: &str, service: &Service) {
         self.command(by, &service.command);
+        for file in service.files.keys() {
+            self.add(TouchKind::Path, by, format!("{file}, in its working folder"));
+        }
         for port in &service.ports {
             self.add(TouchKind::Port, by, port.to_string());
         }
@@ -189,6 +192,161 @@ impl List {
             | Phase::Drain(_)
             | Phase::Reconcile(_)
             | Phase::Sql(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, io};
+
+    use serde_json::Value;
+
+    use super::{super::checked::HostFacts, *};
+    use crate::plan::{self, schema::plan_schema};
+
+    /// The names of the fields that lead outside.
+    const LEADING_OUT: &[&str] = &[
+        "command",
+        "path",
+        "url",
+        "ca_file",
+        "ports",
+        "tcp",
+        "http",
+        "disk",
+        "commits",
+        "secrets_file",
+        "extends",
+        "description",
+    ];
+
+    /// Paths behind the URL of a connection, which is listed; and plans, which are read before anything can be shown.
+    const WITHIN: &[&str] = &[
+        "/extends",
+        "/connections/*/http/login/path",
+        "/queries/*/http_json/path",
+        "/watches/*/http_json/path",
+        "/watches/*/prometheus/path",
+        "/probes/*/http/path",
+        "/workflows/*/step/*/path",
+    ];
+
+    /// The schema's fields of those names that are no tables, with a `*` for each name and index.
+    fn leading_out(schema: &Value, node: &Value, at: &str, found: &mut BTreeSet<String>) {
+        let node = match node.get("$ref").and_then(Value::as_str) {
+            Some(reference) => schema.pointer(&reference[1..]).unwrap(),
+            None => node,
+        };
+        for (key, inner) in node.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let inside = format!("{at}/{key}");
+            let mut below = BTreeSet::new();
+            leading_out(schema, inner, &inside, &mut below);
+            let referred = inner.get("$ref").and_then(Value::as_str);
+            let resolved = referred.map_or(inner, |reference| schema.pointer(&reference[1..]).unwrap());
+            let is_table = resolved.get("type").is_none() || resolved.get("properties").is_some();
+            if LEADING_OUT.contains(&key.as_str()) && !is_table {
+                found.insert(inside);
+            }
+            found.append(&mut below);
+        }
+        for key in ["additionalProperties", "items"] {
+            if let Some(inner) = node.get(key).filter(|inner| inner.is_object()) {
+                leading_out(schema, inner, &format!("{at}/*"), found);
+            }
+        }
+    }
+
+    /// A plan in which each of those fields says where it stands.
+    const EVERYTHING: &str = r#"
+extends = "quickstart.toml"
+secrets_file = "/secrets_file"
+commits = { it = "/commits" }
+[target.processes.services.broker]
+command = ["/target/processes/services/*/command"]
+ports = [1]
+ready = { TCP_OR_HTTP }
+[live_safety]
+url = "http://127.0.0.1:1/live_safety/url"
+[connections.broker.mqtt]
+url = "mqtts://127.0.0.1:2"
+ca_file = "/connections/*/mqtt/ca_file"
+[connections.pg.postgres]
+url = "postgres://127.0.0.1:3/connections"
+ca_file = "/connections/*/postgres/ca_file"
+[connections.history.sqlite]
+path = "/connections/*/sqlite/path"
+[connections.api.http]
+url = "http://127.0.0.1:4"
+[loads.noise.exec]
+command = ["/loads/*/exec/command"]
+[watches.host.host]
+disk = "/watches/*/host/disk"
+[watches.own]
+every = "1s"
+[watches.own.exec]
+command = ["/watches/*/exec/command"]
+series = ["a"]
+[probes.own]
+warm = 1
+exec = { command = ["/probes/*/exec/command"] }
+[[setup]]
+name = "before"
+exec = { command = ["/setup/*/exec/command"], within = "1s" }
+[[phase]]
+name = "run"
+exec = { command = ["/phase/*/exec/command"], within = "1s" }
+[[phase]]
+name = "warm-up"
+hold = { start = ["readings", "lag", "noise"], for = "1s" }
+[[phase]]
+name = "reads"
+probe = { probes = ["list-points", "history-1000", "status", "own"] }
+[[phase]]
+name = "drain"
+drain = { stop = ["readings", "noise"] }
+[[phase]]
+name = "fill"
+sql = { connection = "pg", statement = "SELECT 1" }
+[[teardown]]
+name = "after"
+exec = { command = ["/teardown/*/exec/command"], within = "1s" }
+"#;
+
+    fn touched(changes: &str) -> Vec<Touch> {
+        let read = |path: &str| match path {
+            "p.toml" => Ok(changes.to_owned()),
+            "quickstart.toml" => Ok(include_str!("../../plans/quickstart.toml").to_owned()),
+            _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+        };
+        let host = HostFacts { cpus: 2, memory_bytes: 8_000_000_000, name: "host".into() };
+        let checked = plan::load("p.toml", &read, &[], &host).unwrap_or_else(|problems| panic!("{problems}"));
+        let cell = checked.cell(checked.header.steps[0], None).unwrap();
+        touches(&checked.header, &cell)
+    }
+
+    #[test]
+    fn every_field_of_the_schema_that_leads_outside_is_listed() {
+        let schema = plan_schema();
+        let mut fields = BTreeSet::new();
+        leading_out(&schema, &schema, "", &mut fields);
+        assert!(fields.len() >= 25, "{fields:#?}");
+        let tcp = EVERYTHING.replace("TCP_OR_HTTP", "tcp = '127.0.0.1:5'");
+        let http = EVERYTHING.replace("TCP_OR_HTTP", "http = 'http://127.0.0.1:6'");
+        let external = "extends = 'quickstart.toml'\n[target.external]\ndescription = '/target/external/description'";
+        let all: Vec<Touch> = [&tcp, &http, external].iter().flat_map(|text| touched(text)).collect();
+        let elsewhere = [
+            ("/target/processes/services/*/ready/tcp", "127.0.0.1:5"),
+            ("/target/processes/services/*/ready/http", "http://127.0.0.1:6"),
+            ("/target/processes/services/*/ports", "1"),
+            ("/live_safety/url", "http://127.0.0.1:1/live_safety/url"),
+            ("/connections/*/mqtt/url", "mqtts://127.0.0.1:2"),
+            ("/connections/*/postgres/url", "postgres://127.0.0.1:3/connections"),
+            ("/connections/*/http/url", "http://127.0.0.1:4"),
+        ];
+        for field in fields.iter().filter(|field| !WITHIN.contains(&field.as_str())) {
+            let what = elsewhere.iter().find(|(known, _)| known == field).map_or(field.as_str(), |(_, what)| what);
+            assert!(all.iter().any(|touch| touch.what == what), "`{field}` is not among what a run touches");
         }
     }
 }

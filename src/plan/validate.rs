@@ -16,6 +16,7 @@ use super::{
     nearest::{list, offer, quoted_as_at},
     quantity::{Bytes, Count, Length, QuantityError, Rate, Share},
     schema::filled_schema,
+    sets::SET_SOURCE,
     tree::{Node, join},
 };
 use crate::problem::{Place, Problem};
@@ -34,9 +35,19 @@ const TITLES: &[&str] = &[Length::TITLE, Count::TITLE, Bytes::TITLE, Share::TITL
 
 /// Reports everything in a filled tree that does not have the shape of a plan.
 pub(crate) fn validate(tree: &Node, value: &Value, problems: &mut Vec<Problem>) {
-    for error in VALIDATOR.iter_errors(value) {
+    for error in errors(value) {
         report(&error, tree, problems);
     }
+}
+
+/// The errors in the shape of a plan, each at the key or value that it is about.
+pub(super) fn errors(value: &Value) -> impl Iterator<Item = ValidationError<'_>> {
+    VALIDATOR.iter_errors(value)
+}
+
+/// The schema of a filled plan.
+pub(super) fn schema_root() -> &'static Value {
+    &SCHEMA
 }
 
 fn report(error: &ValidationError<'_>, tree: &Node, problems: &mut Vec<Problem>) {
@@ -59,7 +70,7 @@ fn report(error: &ValidationError<'_>, tree: &Node, problems: &mut Vec<Problem>)
 }
 
 /// The schema whose keyword found the error.
-fn schema_of(keyword_pointer: &str) -> &'static Value {
+pub(super) fn schema_of(keyword_pointer: &str) -> &'static Value {
     let (schema, _) = keyword_pointer.rsplit_once('/').unwrap_or_default();
     SCHEMA.pointer(schema).unwrap_or(&SCHEMA)
 }
@@ -136,7 +147,11 @@ impl About<'_> {
         let problem = self.problem(format!("not {title}: {}", self.value), &error.reason);
         match &error.remedy {
             Some(remedy) => {
-                self.only_if_verbatim(problem.help(format!("write \"{remedy}\"")).replace_with(format!("\"{remedy}\"")))
+                let place = self.place();
+                // A number in a file gets the quotes of a text; an argument has none.
+                let bare = place.source.name == SET_SOURCE;
+                let spelt = if bare { remedy.clone() } else { format!("\"{remedy}\"") };
+                self.only_if_verbatim(problem.help(format!("write {spelt}")).replace_with(spelt))
             }
             None => problem,
         }

@@ -186,6 +186,9 @@ pub enum Subject {
     Canary {
         /// Its polling period in milliseconds, the resolution of its lags.
         poll_ms: u64,
+        /// The period of its readings in milliseconds; 0 when it is not known.
+        #[serde(default)]
+        every_ms: u64,
     },
     /// A probe.
     Probe {

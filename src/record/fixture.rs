@@ -110,7 +110,7 @@ fn subjects(points: u64) -> IndexMap<String, Subject> {
     let phase = |kind: &str| Subject::Phase { kind: kind.into() };
     [
         ("readings", Subject::MqttPublish { nominal_per_s: points.div_ceil(5), points, inflight: 4000 }),
-        ("lag", Subject::Canary { poll_ms: 20 }),
+        ("lag", Subject::Canary { poll_ms: 20, every_ms: 0 }),
         ("server", Subject::Series { names: vec!["listener.cpu_pct".into()], every_ms: 1000 }),
         ("list-points", Subject::Probe { budget_ms: Some(60), budget_source: Some("provisional".into()) }),
         ("soak", phase("hold")),
@@ -170,6 +170,8 @@ fn cell(number: usize, points: u64) -> Vec<Entry> {
         acked: per_s * 20,
         stored: per_s * 20,
         seconds: 20,
+        whole_seconds: 18,
+        stored_in_whole: per_s * 18,
         identified: true,
         ..Custody::default()
     }));

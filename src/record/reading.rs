@@ -52,6 +52,9 @@ pub struct Slice {
     pub bytes: u64,
     /// CPU seconds of the generator's threads.
     pub cpu_s: f64,
+    /// The longest time between two turns of the generator, seconds: for so long it did not run at all.
+    #[serde(default)]
+    pub stall_s: f64,
     /// Due to written, microseconds: HDR histogram, V2 serialisation, base64.
     pub schedule_lag: String,
     /// Written to PUBACK, microseconds (service time).
@@ -265,6 +268,12 @@ pub struct Custody {
     pub changed: u64,
     /// Payload seconds compared.
     pub seconds: u64,
+    /// Seconds between the load's first and last payload second, which it filled only in part.
+    #[serde(default)]
+    pub whole_seconds: u64,
+    /// Rows of those seconds.
+    #[serde(default)]
+    pub stored_in_whole: u64,
     /// Payload seconds that do not agree.
     pub disagreeing: Vec<SecondOutcome>,
     /// The first missing readings.

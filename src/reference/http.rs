@@ -1,4 +1,4 @@
-//! A small HTTP server for facts: GET only, answers made by one function.
+//! A small HTTP server for facts: GET, and POST where something is begun; answers made by one function.
 
 use std::{borrow::Cow, convert::Infallible, future::Future, time::Duration};
 
@@ -91,8 +91,8 @@ impl Reply {
     }
 }
 
-/// Answers requests for as long as it is polled. Runs on this thread, so the answering function may share the service's state.
-pub(super) async fn serve<H, F>(listener: TcpListener, answer: H)
+/// Answers requests for as long as it is polled: POST on the paths in `posts`, GET on all others. Runs on this thread, so the answering function may share the service's state.
+pub(super) async fn serve<H, F>(listener: TcpListener, posts: &'static [&'static str], answer: H)
 where
     H: Fn(Ask) -> F + Clone + 'static,
     F: Future<Output = Reply> + 'static,
@@ -107,13 +107,14 @@ where
         let _ = stream.set_nodelay(true);
         let answer = answer.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            let asked = (request.method() == Method::GET)
+            let method = if posts.contains(&request.uri().path()) { Method::POST } else { Method::GET };
+            let asked = (request.method() == method)
                 .then(|| Ask::new(request.uri().path(), request.uri().query().unwrap_or_default()))
                 .map(&answer);
             async move {
                 let reply = match asked {
                     Some(answering) => answering.await,
-                    None => Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET only\n"),
+                    None => Reply::text(StatusCode::METHOD_NOT_ALLOWED, "another method is needed here\n"),
                 };
                 Ok::<_, Infallible>(reply.into_response())
             }
@@ -150,6 +151,16 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuzz::{damaged, for_a_while};
+
+    #[test]
+    fn any_query_is_read() {
+        let text = "points=1000&from=1700000000&to=%2B1&topic=fbf%2Fscale%2F%ff&&a=b=c&points=-1";
+        for_a_while("queries", |chance| {
+            let ask = Ask::new("/history", &damaged(text, chance));
+            assert!(ask.get("no such key at all").is_none());
+        });
+    }
 
     #[test]
     fn queries_are_unescaped() {

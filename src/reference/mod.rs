@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! publisher ──MQTT──▶ broker ──QoS 1, kept session──▶ listener ──durable batches──▶ store (SQLite or PostgreSQL) ──▶ api ──HTTP──▶ reader
+//!       └──▶ forward ──▶┘ └──QoS 0, bounded queue──▶ daemon                                                         └──▶ jobs
 //! ```
 //!
 //! scaler measures it in the quickstart and is calibrated against it: whatever a part does wrong on purpose it counts exactly and tells at
 //! `/truth`, so a test can demand that scaler reports exactly that. Every part also answers `/health` and `/metrics`, and ends in order on
-//! SIGTERM. The sink is not part of the pipeline: it takes messages as fast as it can, for measuring the generator alone.
+//! SIGTERM. The sink is not part of the pipeline: it takes messages as fast as it can, for measuring the generator alone. Nor is
+//! the proxy: a plan puts it between any two ends to make the path between them slow or lossy.
 //!
 //! To add a fault: one variant in [`fault`], and the place in the service that acts on it.
 
@@ -16,14 +18,19 @@ use crate::problem::Problems;
 
 pub mod api;
 pub mod broker;
+pub mod daemon;
 pub mod fault;
+pub mod forward;
 pub mod health;
 mod http;
 pub mod listener;
+pub mod login;
 mod metrics;
+pub mod proxy;
 mod reading;
 mod service;
 pub mod sink;
+pub mod spare;
 mod store;
 mod topic;
 mod wire;
@@ -37,6 +44,12 @@ pub enum ReferenceCommand {
     Listener(listener::ListenerArgs),
     /// Answers reads from the store as JSON
     Api(api::ApiArgs),
+    /// Passes a connection on over a path that is slow, stalls, is cut or refused
+    Proxy(proxy::ProxyArgs),
+    /// Subscribes at QoS 0, takes its time over each message, and shows a heartbeat
+    Daemon(daemon::DaemonArgs),
+    /// Takes readings for the broker, keeps them while it is away, and forwards them in order
+    Forward(forward::ForwardArgs),
     /// Accepts and counts MQTT publishes, and does nothing else
     Sink(sink::SinkArgs),
     /// Asks a service whether it is healthy; for the health checks of containers
@@ -52,6 +65,9 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Broker(args) => broker::run(&args),
         ReferenceCommand::Listener(args) => listener::run(args),
         ReferenceCommand::Api(args) => api::run(args),
+        ReferenceCommand::Proxy(args) => proxy::run(args),
+        ReferenceCommand::Daemon(args) => daemon::run(args),
+        ReferenceCommand::Forward(args) => forward::run(args),
         ReferenceCommand::Sink(args) => sink::run(&args),
         ReferenceCommand::Health(args) => health::run(&args),
     }

@@ -8,7 +8,7 @@ use crate::{
         result::{CellResult, RunResult},
         verdict::GateOutcome,
     },
-    measure::measured::in_words,
+    measure::measured::{Measured, in_words},
     record::entry::Subject,
 };
 
@@ -28,7 +28,8 @@ impl Columns {
     /// The columns of these results.
     pub(super) fn of(results: &[&RunResult]) -> Self {
         let mut subjects = IndexMap::<&str, &Subject>::new();
-        for cell in results.iter().flat_map(|result| &result.cells) {
+        let cells = || results.iter().flat_map(|result| &result.cells);
+        for cell in cells() {
             subjects.extend(cell.subjects.iter().map(|(name, subject)| (name.as_str(), subject)));
         }
         let named = |wanted: &dyn Fn(&Subject) -> bool| -> Vec<&str> {
@@ -40,8 +41,19 @@ impl Columns {
         let probes = named(&|subject| matches!(subject, Subject::Probe { .. }));
         let mut columns = Self(Vec::new());
         columns.extend(&loads, "offered", "offered_per_s");
-        columns.extend(&stores, "stored", "stored_per_s");
-        columns.extend(&stores, "stored per CPU", "stored_per_s_per_cpu");
+        if loads.len() > 1 {
+            // A load that runs in no measured window, such as one that a kill is made under, has no pace to show.
+            let measured = |column: &Column| cells().any(|cell| cell.metrics.get(&column.metric).is_some_and(is_value));
+            columns.0.retain(measured);
+        }
+        if let [first, _, ..] = stores[..] {
+            columns.extend(&stores, "missing", "missing");
+            columns.extend(&[first], "stored", "stored_per_s");
+            columns.extend(&[first], "stored per CPU", "stored_per_s_per_cpu");
+        } else {
+            columns.extend(&stores, "stored", "stored_per_s");
+            columns.extend(&stores, "stored per CPU", "stored_per_s_per_cpu");
+        }
         columns.extend(&canaries, "lag p95", "p95_s");
         for probe in probes {
             columns.0.push(Column { heading: probe.to_owned(), metric: format!("{probe}.warm_median_s") });
@@ -66,6 +78,10 @@ impl Columns {
     pub(super) fn figures(&self, cell: &CellResult) -> Vec<String> {
         self.0.iter().map(|column| number::cell(cell.metrics.get(&column.metric))).collect()
     }
+}
+
+fn is_value(measured: &Measured) -> bool {
+    matches!(measured, Measured::Value(_))
 }
 
 /// The name of a step in a table: its number, and which of its runs it is when it was run again.

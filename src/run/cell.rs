@@ -128,17 +128,19 @@ impl Interpreter<'_> {
         Ok(true)
     }
 
-    /// Runs a phase inside its window; the loads' slices end at its edges.
+    /// Runs a phase inside its window; the loads' slices end at its edges. Both edges are cut, because making the journal durable between two
+    /// windows may take a while.
     pub(super) fn window(&mut self, plan: &CellPlan, phase: &NamedPhase) -> Result<(), Halt> {
+        self.cut_slices()?;
+        if self.interrupted() && !self.tidying {
+            return Err(Halt::Interrupted);
+        }
         let measured = matches!(&phase.phase, Phase::Hold(hold) if hold.measure);
         let kind = phase.phase.key().to_owned();
         self.record(Entry::WindowOpened(WindowOpened { at: self.now(), name: phase.name.clone(), kind, measured }))?;
         let outcome = self.phase(plan, phase);
-        if !self.standing.loads.is_empty() && !matches!(outcome, Err(Halt::Journal(_))) {
-            self.begin_tidying();
-            let cut = self.try_ask(Call::CutSlices);
-            self.end_tidying();
-            cut?.ok();
+        if !matches!(outcome, Err(Halt::Journal(_))) {
+            self.cut_slices()?;
         }
         self.record(Entry::WindowClosed(WindowClosed { at: self.now(), name: phase.name.clone() }))?;
         self.sync()?;
@@ -146,6 +148,18 @@ impl Interpreter<'_> {
             Err(Halt::PhaseFailed(reason)) => Err(Halt::PhaseFailed(format!("phase `{}`: {reason}", phase.name))),
             other => other,
         }
+    }
+
+    /// Ends the slices of the running loads here; an interruption meanwhile is remembered.
+    fn cut_slices(&mut self) -> Result<(), Halt> {
+        if self.standing.loads.is_empty() {
+            return Ok(());
+        }
+        let was_tidying = std::mem::replace(&mut self.tidying, true);
+        let cut = self.try_ask(Call::CutSlices);
+        self.tidying = was_tidying;
+        cut?.ok();
+        Ok(())
     }
 
     /// Starts a load, watch or canary by name.

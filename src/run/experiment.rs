@@ -16,7 +16,7 @@ use crate::{
     problem::Problems,
     record::{
         cell::CellRecord,
-        entry::{Entry, EventKind, Resumed, RunFinished, RunStarted},
+        entry::{CutShort, Entry, EventKind, Resumed, RunFinished, RunStarted},
         resume::Kept,
     },
 };
@@ -89,8 +89,13 @@ fn conduct(experiment: Experiment<'_>, kept: Option<Kept>, mut interpreter: Inte
     };
     match interpreter.close(header, cell, &ending) {
         Ok(()) => Ok(ending),
-        Err(Halt::Journal(error)) => Err(error),
-        Err(halt) => Err(io::Error::other(format!("the run could not be closed: {halt:?}"))),
+        Err(halt) => {
+            interpreter.abandon();
+            Err(match halt {
+                Halt::Journal(error) => error,
+                halt => io::Error::other(format!("the run could not be closed: {halt:?}")),
+            })
+        }
     }
 }
 
@@ -130,6 +135,9 @@ impl Interpreter<'_> {
             };
             let plan = plan_of(cell, name.step)?;
             self.cell(&name, &plan)?;
+            if self.fold.record().and_then(|record| record.cells.last()).is_some_and(tripped) {
+                return self.event(EventKind::Note, "ladder", "live-safety tripped, so that no further step is run");
+            }
             done.extend(self.words(done.len()));
         }
     }
@@ -158,6 +166,7 @@ impl Interpreter<'_> {
             }
         }
         if self.standing.target_up {
+            self.standing.target_up = false;
             let stopped = self.ask(Call::StopTarget).map(|_| ());
             self.tolerate(stopped)?;
         }
@@ -174,6 +183,11 @@ impl Interpreter<'_> {
             self.give_up(Call::StopTarget);
         }
     }
+}
+
+/// Whether the live system suffered in the cell. What hurt once is not tried again, and never more of it.
+fn tripped(cell: &CellRecord) -> bool {
+    cell.finished.as_ref().is_some_and(|finished| matches!(finished.cut_short, Some(CutShort::LiveSafety(_))))
 }
 
 /// A plan that was checked can be filled for each of its steps; a step that a search adds may still be refused.

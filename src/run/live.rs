@@ -87,9 +87,16 @@ impl Interpreter<'_> {
         let at = self.now();
         let Some(guard) = self.live.guard.as_mut().filter(|guard| guard.asked == Some(ticket)) else { return Ok(()) };
         guard.asked = None;
-        let Ok(Answer::Live(look)) = answer else { return Ok(()) };
-        let trip = guard.state.look(&look);
-        self.record(Entry::Sample(sample(at, &look)))?;
+        let trip = match answer {
+            Ok(Answer::Live(look)) => {
+                let trip = guard.state.look(&look);
+                self.record(Entry::Sample(sample(at, &look)))?;
+                trip
+            }
+            Ok(_) => Some("the world gave an answer of another kind".to_owned()),
+            // Whoever cannot look must not go on as if all were well.
+            Err(failure) => Some(format!("the live system could not be looked at: {}", failure.reason())),
+        };
         match trip {
             Some(cause) if !self.tidying => {
                 self.event(EventKind::LiveSafety, "live_safety", cause.clone())?;

@@ -14,4 +14,12 @@ mod phase;
 mod preflight;
 pub mod real;
 mod subjects;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod virtual_load;
+#[cfg(test)]
+mod virtual_store;
+#[cfg(test)]
+mod virtual_world;
 pub mod world;

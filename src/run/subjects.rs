@@ -9,7 +9,7 @@ use crate::{
         load::Load,
         metric::{CONTAINER_SERIES, HOST_SERIES, PROCESS_SERIES},
         target::Target,
-        watch::Watch,
+        watch::{Canary, Watch},
     },
     record::entry::Subject,
 };
@@ -60,7 +60,7 @@ fn load_subject(plan: &CellPlan, load: &Load) -> Subject {
 
 fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
     let names = match &watch.watch {
-        Watch::Canary(canary) => return Subject::Canary { poll_ms: millis(canary.poll.0) },
+        Watch::Canary(canary) => return canary_subject(watch, canary),
         Watch::Process(process) => service_series(plan, &process.services, PROCESS_SERIES),
         Watch::Containers(containers) => service_series(plan, &containers.services, CONTAINER_SERIES),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -71,6 +71,10 @@ fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
         Watch::Exec(exec) => exec.series.clone(),
     };
     Subject::Series { names, every_ms: millis(watch.every.0) }
+}
+
+fn canary_subject(watch: &CheckedWatch, canary: &Canary) -> Subject {
+    Subject::Canary { poll_ms: millis(canary.poll.0), every_ms: millis(watch.every.0) }
 }
 
 fn service_series(plan: &CellPlan, named: &[String], series: &[(&str, Unit)]) -> Vec<String> {

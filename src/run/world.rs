@@ -141,7 +141,7 @@ pub enum Call {
         /// How.
         how: TakeDown,
     },
-    /// Bring a process back and wait until it is ready. Answer: [`Answer::Up`].
+    /// Bring a process back and wait until it is ready; one that runs already is only waited for. Answer: [`Answer::Up`].
     BringBack {
         /// The process.
         service: String,

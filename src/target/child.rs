@@ -11,6 +11,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
+use super::guardian::Guardian;
+
 /// What is done when a child has ended.
 pub type OnEnd = Box<dyn FnOnce(ExitStatus) + Send>;
 
@@ -21,12 +23,14 @@ pub struct Child {
     /// How it ended; while it is none the number is still this child's.
     ended: Mutex<Option<ExitStatus>>,
     change: Condvar,
+    guardian: Arc<Guardian>,
 }
 
 impl Child {
     /// Begins to wait for the end of a process that was started as the leader of its group.
-    pub(super) fn watch(process: process::Child, on_end: OnEnd) -> io::Result<Arc<Self>> {
-        let child = Arc::new(Self { pid: Pid::from_child(&process), ended: Mutex::default(), change: Condvar::new() });
+    pub(super) fn watch(process: process::Child, guardian: Arc<Guardian>, on_end: OnEnd) -> io::Result<Arc<Self>> {
+        let pid = Pid::from_child(&process);
+        let child = Arc::new(Self { pid, ended: Mutex::default(), change: Condvar::new(), guardian });
         let reaped = Arc::clone(&child);
         thread::Builder::new().name("reaper".to_owned()).spawn(move || {
             let status = reaped.reap(process);
@@ -47,6 +51,7 @@ impl Child {
         let mut ended = self.lock();
         // Members of the group that the leader left behind end with it.
         let _ = kill_process_group(self.pid, Signal::KILL);
+        self.guardian.forget(self.pid());
         let status = process.wait().unwrap_or_else(|_| ExitStatus::from_raw(255 << 8));
         *ended = Some(status);
         self.change.notify_all();

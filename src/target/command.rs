@@ -43,7 +43,8 @@ pub fn run(launcher: &Launcher, command: &[String], folder: &Path, within: Durat
     let name = command.first().map_or("the command", String::as_str);
     let begun = Instant::now();
     let env = IndexMap::new();
-    let spec = Spec { command, cpuset: None, env: &env, folder, stdout: Stdio::piped(), stderr: Stdio::piped() };
+    let spec =
+        Spec { command, cpuset: None, user: None, env: &env, folder, stdout: Stdio::piped(), stderr: Stdio::piped() };
     let (moment, ended_at) = mpsc::channel();
     let on_end = Box::new(move |_| {
         let _ = moment.send(Instant::now());

@@ -1,4 +1,4 @@
-//! `scaler launch --parent PID [--cpuset LIST] -- COMMAND…`: becomes COMMAND, tied to its parent.
+//! `scaler launch --parent PID [--cpuset LIST] [--user UID:GID] -- COMMAND…`: becomes COMMAND, tied to its parent.
 //!
 //! A child of scaler may not outlive it, not even a `kill -9`. The kernel offers that (`PR_SET_PDEATHSIG`, prctl(2)), but only a
 //! process can ask it for itself, and doing so between fork and exec needs code that this crate forbids. So scaler starts itself
@@ -11,6 +11,8 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 
+use super::user::User;
+
 /// The argument of scaler that leads to [`Launch::exec`].
 pub const VERB: &str = "launch";
 
@@ -21,6 +23,8 @@ pub struct Launch {
     pub parent: u32,
     /// The CPUs that the command may use, as in `2-5,7`; all without it.
     pub cpuset: Option<String>,
+    /// Who the command runs as; whoever runs this process without it.
+    pub user: Option<User>,
     /// The program and its arguments.
     pub command: Vec<OsString>,
 }
@@ -32,6 +36,9 @@ impl Launch {
         let mut arguments: Vec<OsString> = vec![VERB.into(), "--parent".into(), self.parent.to_string().into()];
         if let Some(cpuset) = &self.cpuset {
             arguments.extend(["--cpuset".into(), cpuset.into()]);
+        }
+        if let Some(user) = &self.user {
+            arguments.extend(["--user".into(), user.to_string().into()]);
         }
         arguments.push("--".into());
         arguments.extend(self.command.iter().cloned());
@@ -45,17 +52,21 @@ impl Launch {
     pub fn parse(arguments: &[OsString]) -> Result<Self, String> {
         let split = arguments.iter().position(|argument| argument == "--").ok_or("there is no command behind `--`")?;
         let (options, command) = (&arguments[..split], arguments[split + 1..].to_vec());
-        let (mut parent, mut cpuset) = (None, None);
+        let (mut parent, mut cpuset, mut user) = (None, None, None);
         for pair in options.chunks(2) {
             let value = pair.get(1).and_then(|value| value.to_str());
             match (pair[0].to_str(), value) {
                 (Some("--parent"), Some(pid)) => parent = pid.parse().ok(),
                 (Some("--cpuset"), Some(cpus)) => cpuset = Some(cpus.to_owned()),
+                (Some("--user"), Some(numbers)) => user = Some(numbers.parse()?),
                 _ => return Err(format!("{} is not understood", pair[0].display())),
             }
         }
         let parent = parent.ok_or("--parent PID is missing")?;
-        if command.is_empty() { Err("no command was given".to_owned()) } else { Ok(Self { parent, cpuset, command }) }
+        if command.is_empty() {
+            return Err("no command was given".to_owned());
+        }
+        Ok(Self { parent, cpuset, user, command })
     }
 
     /// Becomes the command; returns only when that fails, with the reason.
@@ -87,7 +98,13 @@ impl Launch {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err(io::Error::other("no command was given"));
         };
-        let error = Command::new(program).args(arguments).exec();
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if let Some(user) = &self.user {
+            // A process that changes its user is no longer tied to its parent by the kernel; the guardian ends it all the same.
+            command.uid(user.uid).gid(user.gid);
+        }
+        let error = command.exec();
         Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())))
     }
 }
@@ -128,9 +145,17 @@ mod tests {
 
     #[test]
     fn the_arguments_end_with_the_command() {
-        let launch = Launch { parent: 7, cpuset: Some("0".to_owned()), command: vec!["sleep".into(), "1".into()] };
+        let launch = Launch {
+            parent: 7,
+            cpuset: Some("0".to_owned()),
+            user: "5:6".parse().ok(),
+            command: vec!["sleep".into(), "1".into()],
+        };
         let arguments = launch.arguments();
-        assert_eq!(arguments.join(OsString::from(" ").as_os_str()), "launch --parent 7 --cpuset 0 -- sleep 1");
+        assert_eq!(
+            arguments.join(OsString::from(" ").as_os_str()),
+            "launch --parent 7 --cpuset 0 --user 5:6 -- sleep 1"
+        );
         assert_eq!(Launch::parse(&arguments[1..]), Ok(launch));
     }
 
@@ -145,6 +170,7 @@ mod tests {
             "--parent x -- sleep",
             "--cpu 7 -- sleep",
             "--parent -- sleep",
+            "--parent 7 --user root -- sleep",
         ] {
             assert!(parse(bad).is_err(), "{bad:?} was accepted");
         }

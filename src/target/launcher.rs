@@ -1,7 +1,8 @@
 //! The one thread that starts children.
 //!
 //! The kernel's parent-death signal fires when the *thread* that started a child ends (prctl(2)), so children are never started
-//! from the short-lived threads of calls. The same property is the last safety net: when this thread ends, what is left dies.
+//! from the short-lived threads of calls. The same property is a safety net: when this thread ends, what is left dies. A child that
+//! changes its user has lost that tie; the guardian is the net below.
 
 use std::{
     ffi::OsString,
@@ -20,7 +21,9 @@ use indexmap::IndexMap;
 
 use super::{
     child::{Child, OnEnd},
+    guardian::Guardian,
     launch::Launch,
+    user::User,
 };
 
 /// What is passed on of scaler's own environment.
@@ -32,6 +35,8 @@ pub struct Spec<'a> {
     pub command: &'a [String],
     /// The CPUs that it may use; all without it.
     pub cpuset: Option<&'a str>,
+    /// Who it runs as; whoever runs scaler without it.
+    pub user: Option<User>,
     /// Environment variables beside those that are passed on.
     pub env: &'a IndexMap<String, String>,
     /// The working folder.
@@ -50,6 +55,7 @@ struct Job {
 /// Starts children and knows those that live.
 pub struct Launcher {
     scaler: PathBuf,
+    guardian: Arc<Guardian>,
     jobs: Sender<Job>,
     children: Mutex<Children>,
 }
@@ -62,22 +68,24 @@ struct Children {
 }
 
 impl Launcher {
-    /// Starts the thread; `scaler` is this program.
+    /// Starts the guardian and the thread; `scaler` is this program.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// When either cannot be started.
     pub fn start(scaler: PathBuf) -> io::Result<Self> {
+        let guardian = Arc::new(Guardian::start(&scaler)?);
+        let watching = Arc::clone(&guardian);
         let (jobs, inbox) = mpsc::channel::<Job>();
         thread::Builder::new().name("launcher".to_owned()).spawn(move || {
             for mut job in inbox {
+                let started = job.command.spawn().and_then(|child| watched(&watching, child));
                 // Whoever asked may have gone; then the child is not wanted any more.
-                if let Err(mpsc::SendError(Ok(mut orphan))) = job.answer.send(job.command.spawn()) {
-                    let _ = orphan.kill();
-                    let _ = orphan.wait();
+                if let Err(mpsc::SendError(Ok(orphan))) = job.answer.send(started) {
+                    discard(orphan);
                 }
             }
         })?;
-        Ok(Self { scaler, jobs, children: Mutex::default() })
+        Ok(Self { scaler, guardian, jobs, children: Mutex::default() })
     }
 
     /// Starts a child; `on_end` runs once it was reaped, on a thread of its own. Output pipes, if asked for, are the second part.
@@ -85,8 +93,12 @@ impl Launcher {
     /// # Errors
     /// When the process cannot be made. That its command does not exist shows only in its exit status, 127.
     pub fn spawn(&self, spec: Spec<'_>, on_end: OnEnd) -> io::Result<(Arc<Child>, Pipes)> {
-        let command = spec.command.iter().map(OsString::from).collect();
-        let launch = Launch { parent: process::id(), cpuset: spec.cpuset.map(str::to_owned), command };
+        let launch = Launch {
+            parent: process::id(),
+            cpuset: spec.cpuset.map(str::to_owned),
+            user: spec.user,
+            command: spec.command.iter().map(OsString::from).collect(),
+        };
         let mut command = Command::new(&self.scaler);
         command
             .args(launch.arguments())
@@ -103,7 +115,7 @@ impl Launcher {
         self.jobs.send(Job { command, answer }).map_err(|_| io::Error::other("the launcher has ended"))?;
         let mut process = reply.recv().map_err(gone)??;
         let pipes = Pipes { stdout: process.stdout.take(), stderr: process.stderr.take() };
-        let child = Child::watch(process, on_end)?;
+        let child = Child::watch(process, Arc::clone(&self.guardian), on_end)?;
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         if children.closed {
             child.kill();
@@ -127,6 +139,22 @@ impl Launcher {
             child.wait();
         }
     }
+}
+
+/// A child that the guardian knows of, or none.
+fn watched(guardian: &Guardian, child: process::Child) -> io::Result<process::Child> {
+    match guardian.watch(child.id()) {
+        Ok(()) => Ok(child),
+        Err(error) => {
+            discard(child);
+            Err(io::Error::new(error.kind(), format!("the guardian is gone: {error}")))
+        }
+    }
+}
+
+fn discard(mut child: process::Child) {
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 /// The ends of a child's pipes.

@@ -13,12 +13,14 @@ use indexmap::IndexMap;
 
 use super::{
     child::{Child, describe},
+    files,
     folder::RunFolder,
     launch::VERB,
     launcher::Launcher,
     order::starting_order,
     ports,
     ready::{Waited, wait_until_ready},
+    user::User,
     watched::{Purpose, Watched},
 };
 use crate::{
@@ -47,6 +49,8 @@ struct Slot {
     service: Service,
     running: Option<Watched>,
     starts: u64,
+    /// Whether a step has ended well since the folder was emptied.
+    done: bool,
 }
 
 /// The target's processes. Whatever takes time happens under no lock; operations on the whole target are taken one at a time.
@@ -83,20 +87,24 @@ impl Services {
         let mut slots = self.slots();
         let mut old = std::mem::take(&mut *slots);
         for (name, service) in &processes.services {
-            let (running, starts) = old.shift_remove(name).map_or((None, 0), |slot| (slot.running, slot.starts));
-            slots.insert(name.clone(), Slot { service: service.clone(), running, starts });
+            let service = service.clone();
+            let slot = match old.shift_remove(name) {
+                Some(slot) => Slot { service, ..slot },
+                None => Slot { service, running: None, starts: 0, done: false },
+            };
+            slots.insert(name.clone(), slot);
         }
         slots.extend(old.into_iter().filter(|(_, slot)| slot.running.is_some()));
     }
 
-    /// The services as they are.
+    /// The services as they are, without the steps.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         let seen = |(name, slot): (&String, &Slot)| {
             let alive = slot.running.as_ref().filter(|running| running.child().ended().is_none());
             Seen { name: name.clone(), pid: alive.map(|running| running.child().pid()), starts: slot.starts }
         };
-        self.slots().iter().map(seen).collect()
+        self.slots().iter().filter(|(_, slot)| slot.service.ends_within.is_none()).map(seen).collect()
     }
 
     /// Starts what does not run, in order; `fresh` stops everything and empties the folder first.
@@ -109,6 +117,7 @@ impl Services {
         if fresh {
             self.stop_all();
             self.folder.empty().map_err(|error| Failure::Refused(format!("no fresh start: {error}")))?;
+            self.slots().values_mut().for_each(|slot| slot.done = false);
         }
         let plan: IndexMap<String, Service> =
             self.slots().iter().map(|(name, slot)| (name.clone(), slot.service.clone())).collect();
@@ -119,6 +128,10 @@ impl Services {
             self.await_ports(name, &plan[name])?;
         }
         for name in order {
+            if let Some(within) = plan[&name].ends_within {
+                self.step(&name, &plan[&name], within.0, stops)?;
+                continue;
+            }
             let (pid, took) = self.start_one(&name, &plan[&name], None, stops)?;
             self.emit.event(
                 EventKind::Started,
@@ -126,6 +139,19 @@ impl Services {
                 format!("process {pid}, ready after {:.3} s", took.as_secs_f64()),
             );
         }
+        Ok(())
+    }
+
+    /// Runs a step that has not been done in this folder.
+    fn step(&self, name: &str, service: &Service, within: Duration, stops: u64) -> Result<(), Failure> {
+        if self.slots().get(name).is_some_and(|slot| slot.done) {
+            return Ok(());
+        }
+        let took = self.run_step(name, service, within, stops)?;
+        if let Some(slot) = self.slots().get_mut(name) {
+            slot.done = true;
+        }
+        self.emit.event(EventKind::Started, name, format!("a step, done after {:.3} s", took.as_secs_f64()));
         Ok(())
     }
 
@@ -232,13 +258,17 @@ impl Services {
         self.slots().values().any(|slot| slot.starts > 0)
     }
 
-    fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+    pub(super) fn spawn(&self, name: &str, service: &Service) -> io::Result<Watched> {
+        let folder = self.folder.service(name)?;
+        let user = User::asked_for(service.user.as_deref())?;
+        files::prepare(&folder, &service.files, user)?;
         let purpose = Purpose {
             name,
             command: &service.command,
             cpuset: service.cpuset.as_deref(),
+            user,
             env: &service.env,
-            folder: &self.folder.service(name)?,
+            folder: &folder,
             log: &self.folder.log(name)?,
         };
         Watched::spawn(&self.launcher, &purpose, self.emit.clone())

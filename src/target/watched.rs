@@ -16,6 +16,7 @@ use super::{
     child::{Child, describe},
     launcher::{Launcher, Spec},
     log::Log,
+    user::User,
 };
 use crate::{record::entry::EventKind, run::emit::Emit};
 
@@ -27,6 +28,8 @@ pub struct Purpose<'a> {
     pub command: &'a [String],
     /// The CPUs that it may use; all without it.
     pub cpuset: Option<&'a str>,
+    /// Who it runs as; whoever runs scaler without it.
+    pub user: Option<User>,
     /// Its environment beside what is passed on.
     pub env: &'a IndexMap<String, String>,
     /// Its working folder.
@@ -54,6 +57,7 @@ impl Watched {
         let spec = Spec {
             command: purpose.command,
             cpuset: purpose.cpuset,
+            user: purpose.user,
             env: purpose.env,
             folder: purpose.folder,
             stdout: Stdio::from(file.try_clone()?),

@@ -82,6 +82,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fuzz::{damaged, for_a_while};
+
+    #[test]
+    fn any_text_is_read_or_refused() {
+        let text = "# HELP a b\n# TYPE a gauge\na 1\na{b=\"c\",d=\"e\\\"\\n\"} 2.5 1700000000\nb{x=\"\"} +Inf\nc NaN\n";
+        for_a_while("expositions", |chance| drop(parse(&damaged(text, chance))));
+    }
 
     #[test]
     fn an_exposition() {

@@ -1,5 +1,6 @@
 //! The command line as it is met from outside: exit codes, help, colour, completions, the manual.
 
+mod examples;
 mod launch;
 mod plan_verbs;
 

@@ -27,11 +27,11 @@ impl Bench {
     }
 
     pub(crate) fn command(&self, plan: &str, sets: &[&str]) -> Command {
-        self.command_in(self.results.path(), plan, sets)
+        Self::command_in(self.results.path(), plan, sets)
     }
 
     /// The same with another results folder.
-    pub(crate) fn command_in(&self, results: &Path, plan: &str, sets: &[&str]) -> Command {
+    pub(crate) fn command_in(results: &Path, plan: &str, sets: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scaler"));
         command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["plan", "run", plan, "--json", "--results"]);
         command.arg(results).env("SCALEGEN_PASSWORD", SECRET).stdin(Stdio::null());

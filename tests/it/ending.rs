@@ -1,6 +1,7 @@
 //! The end of the program: whatever ends a run, nothing lives on, nothing stands in the way of the next run, and what was found out is kept.
 
 mod consent;
+mod defect;
 mod display;
 mod folder;
 mod interrupted;

@@ -1,5 +1,6 @@
 //! The one integration-test binary: one module for each area. The real program, real files, real processes.
 
+mod around;
 mod bad_plans;
 mod clean;
 mod cli;
@@ -9,7 +10,10 @@ mod ending;
 mod guard;
 mod house;
 mod load;
+mod native;
 mod plans;
 mod reference;
 mod results;
+mod taplo;
+mod truth;
 mod world;

@@ -1,11 +1,12 @@
 //! The reference target, as processes, against clients that are not ours: it is what scaler is calibrated against.
 
 mod api;
+mod around;
 mod broker;
 mod faults;
 mod hostile;
 mod listener;
-mod postgres;
+pub(crate) mod postgres;
 mod services;
 mod sessions;
 mod sink;

@@ -5,6 +5,7 @@ mod diff;
 mod down;
 mod guard;
 mod init;
+mod limits;
 mod new;
 mod run;
 mod schema;
@@ -28,7 +29,7 @@ pub(super) enum Verb {
     Diff(diff::Args),
     /// Make a plan from a template.
     New(new::Args),
-    /// Print the JSON schema of plans.
+    /// Print the JSON schema of plans, or of results.
     Schema(schema::Args),
     /// Write the secrets that a plan declares, with random values.
     Init(init::Args),

@@ -7,7 +7,7 @@ use crate::{
     plan::{
         nearest::{offer, quoted_as_at},
         phase::Phase,
-        target::{Processes, Ready, Target},
+        target::{Processes, Ready, Service, Target},
         tree::join,
         watch::Watch,
     },
@@ -22,6 +22,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             circles(scene, processes, problems);
             super::compose::only_there(scene, problems);
             shared(scene, processes, problems);
+            watched_steps(scene, processes, problems);
         }
         Target::Compose(compose) => super::compose::check(scene, compose, problems),
         Target::External(_) => external(scene, problems),
@@ -52,7 +53,9 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
             let known = processes.services.keys().map(String::as_str);
             problems.push(offer(problem, other, known, |name| quoted_as_at(place.as_ref(), name)));
         }
+        problems.extend(files(scene, &at, service));
         if let Some(ready) = &service.ready {
+            problems.extend(lasting_only(scene, &format!("{at}/ready"), service));
             problems.extend(ready_sign(scene, &format!("{at}/ready"), ready));
         }
         if let Some(cpuset) = service.cpuset.as_ref().filter(|cpuset| !is_cpuset(cpuset)) {
@@ -62,6 +65,24 @@ fn services(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem
             problems.push(problem.help("write \"0\" or \"2-5,7\""));
         }
     }
+}
+
+/// A file stays inside its process's working folder.
+fn files(scene: &Scene<'_>, at: &str, service: &Service) -> Vec<Problem> {
+    let outside = |name: &&String| name.is_empty() || name.contains('/') || [".", ".."].contains(&name.as_str());
+    let problem = |name: &String| {
+        let place = scene.key(&join(&format!("{at}/files"), name));
+        Problem::error(format!("`{name}` cannot be the name of a file")).at(place, "a name without `/` is needed")
+    };
+    service.files.keys().filter(outside).map(problem).collect()
+}
+
+/// What makes no sense for a step, which is over before anything else happens.
+fn lasting_only(scene: &Scene<'_>, pointer: &str, service: &Service) -> Option<Problem> {
+    service.ends_within.as_ref().map(|_| {
+        let label = "the process has `ends_within`";
+        Problem::error("a step has ended before anything else happens").at(scene.key(pointer), label)
+    })
 }
 
 fn ready_sign(scene: &Scene<'_>, at: &str, ready: &Ready) -> Option<Problem> {
@@ -161,6 +182,11 @@ fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     for at in &scene.phases {
         let Phase::Fault(fault) = &at.phase else { continue };
         let pointer = format!("{}/fault", at.pointer);
+        if let Target::Processes(processes) = &scene.cell.target
+            && let Some(service) = processes.services.get(&fault.service)
+        {
+            problems.extend(lasting_only(scene, &format!("{pointer}/service"), service));
+        }
         let ways =
             [fault.kill.is_some(), fault.stop, fault.pause, fault.disconnect].map(usize::from).iter().sum::<usize>();
         if ways != 1 {
@@ -172,6 +198,17 @@ fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         if let Some(wait) = fault.after.as_ref().filter(|wait| wait.at_least > wait.at_most) {
             let label = format!("the shortest wait ({}) is longer than the longest ({})", wait.at_least, wait.at_most);
             problems.push(Problem::error("a wait without room").at(scene.place(&format!("{pointer}/after")), label));
+        }
+    }
+}
+
+/// A step has no usage to watch: it is over when the watches begin.
+fn watched_steps(scene: &Scene<'_>, processes: &Processes, problems: &mut Vec<Problem>) {
+    for (name, watch) in &scene.cell.watches {
+        let Watch::Process(watch) = &watch.watch else { continue };
+        for (index, service) in watch.services.iter().enumerate() {
+            let pointer = format!("{}/process/services/{index}", join("/watches", name));
+            problems.extend(processes.services.get(service).and_then(|service| lasting_only(scene, &pointer, service)));
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Two plans that differ in one thing, and what is said of it.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

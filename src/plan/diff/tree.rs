@@ -90,6 +90,16 @@ fn lists(found: &mut Vec<Change>, path: &mut Vec<String>, old: &[Value], new: &[
     found.push(change(path, alteration));
 }
 
+/// Adds its place in the order to what was added last.
+fn say_where(found: &mut [Change], names: &[&str], name: &str) {
+    let Some(Change { alteration: Alteration::Added(text), .. }) = found.last_mut() else { return };
+    let before = names.iter().position(|other| *other == name).and_then(|at| names.get(at.checked_sub(1)?));
+    match before {
+        Some(before) => text.extend([", after ", before]),
+        None => text.push_str(", first"),
+    }
+}
+
 /// The names of an array of tables; none when they do not all have one of their own.
 fn names(items: &[Value]) -> Option<Vec<&str>> {
     let names: Option<Vec<&str>> = items.iter().map(|item| item.get("name")?.as_str()).collect();
@@ -105,7 +115,11 @@ fn named_tables(found: &mut Vec<Change>, path: &mut Vec<String>, old: Named<'_>,
     let gone = old.1.iter().filter(|name| !new.1.contains(name));
     for name in new.1.iter().chain(gone) {
         path.push((*name).to_owned());
-        either(found, path, get(old, name).as_ref(), get(new, name).as_ref());
+        let (before, after) = (get(old, name), get(new, name));
+        either(found, path, before.as_ref(), after.as_ref());
+        if before.is_none() {
+            say_where(found, new.1, name);
+        }
         path.pop();
     }
     let order = |from: &[&str], other: &[&str]| -> Vec<String> {

@@ -10,7 +10,7 @@
 //! One thread runs everything, so state is shared by `Rc<RefCell>` and no lock is ever waited for. A connection reads what has come, answers
 //! it, and writes everything that is due with one call per wake; a message is one allocation that retained store, queues and windows share.
 
-use std::{cell::RefCell, net::SocketAddr, rc::Rc, time::Duration};
+use std::{cell::RefCell, future, net::SocketAddr, rc::Rc, time::Duration};
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -20,6 +20,7 @@ use super::{
     fault::{BrokerFault, Faults},
     http::{self, Ask, Reply},
     service,
+    spare::Spare,
 };
 use crate::problem::{Problem, Problems};
 
@@ -27,7 +28,6 @@ mod accounts;
 mod connection;
 mod message;
 mod session;
-mod spare;
 mod state;
 mod subscriptions;
 mod sys;
@@ -56,15 +56,13 @@ pub struct BrokerArgs {
     /// Acknowledge and drop what is published under this prefix; may be repeated
     #[arg(long, value_name = "PREFIX")]
     pub acl_deny: Vec<String>,
-    /// A fault, or several joined by `+`: `none`, `drop_after_ack=N`
+    /// A fault, or several joined by `+`: `none`, `drop_after_ack=N`, `small_queue=SESSION:N`, `mute_metrics=N`, `missing_sys=TOPIC`,
+    /// `reset_counter=N`
     #[arg(long, default_value = "none")]
     pub fault: Faults<BrokerFault>,
-    /// Topics with this ending are no readings and are spared by faults; may be repeated
-    #[arg(long, value_name = "ENDING", default_value = "/tags")]
-    pub fault_spare_ending: Vec<String>,
-    /// Topics under this prefix are spared by faults; may be repeated
-    #[arg(long, value_name = "PREFIX", default_values = ["fbf/canary", "fbf/scale/preflight"])]
-    pub fault_spare_prefix: Vec<String>,
+    /// What faults spare
+    #[command(flatten)]
+    pub spare: Spare,
     /// Who may connect, as `user:password[,user:password]`; everyone when absent
     #[arg(long, env = "SCALER_BROKER_ACCOUNTS", hide_env_values = true, hide = true)]
     pub accounts: Option<Accounts>,
@@ -84,7 +82,7 @@ pub(super) fn run(args: &BrokerArgs) -> Result<(), Problems> {
         let broker = Rc::new(RefCell::new(Broker::new(args)));
         tokio::task::spawn_local(sys::publish(broker.clone()));
         let shared = broker.clone();
-        tokio::task::spawn_local(http::serve(http, move |ask| std::future::ready(answer(&shared.borrow(), &ask))));
+        tokio::task::spawn_local(http::serve(http, &[], move |ask| answer(shared.clone(), ask)));
         tokio::task::spawn_local(accept(mqtt, broker));
         service::told_to_end().await
     })
@@ -103,11 +101,17 @@ async fn accept(listener: TcpListener, broker: Shared) {
     }
 }
 
-fn answer(broker: &Broker, ask: &Ask) -> Reply {
+async fn answer(broker: Shared, ask: Ask) -> Reply {
     match ask.path.as_str() {
         "/health" => Reply::health(Ok(())),
-        "/truth" => Reply::json(&truth::truth(broker, ask.get("names").is_some_and(|names| names != "0"))),
-        "/metrics" => Reply::metrics(truth::metrics(broker)),
+        "/truth" => Reply::json(&truth::truth(&broker.borrow(), ask.get("names").is_some_and(|names| names != "0"))),
+        "/metrics" => {
+            let answers = broker.borrow_mut().answers_metrics();
+            if !answers {
+                future::pending::<()>().await;
+            }
+            Reply::metrics(truth::metrics(&broker.borrow()))
+        }
         _ => Reply::not_found(),
     }
 }

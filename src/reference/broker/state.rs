@@ -8,7 +8,6 @@ use super::{
     BrokerArgs,
     message::Message,
     session::{Link, Offer, Session},
-    spare::Spare,
     subscriptions::Subscriptions,
     topics::Topics,
     truth::{Counts, Named},
@@ -36,7 +35,6 @@ pub(super) struct Broker {
     pub(super) topics: Topics,
     /// When the broker started.
     pub(super) started: Instant,
-    spare: Spare,
     nameless: u64,
     scratch: Vec<u8>,
 }
@@ -61,7 +59,6 @@ impl Broker {
             subscriptions: Subscriptions::default(),
             topics: Topics::default(),
             started: Instant::now(),
-            spare: Spare::new(&args.fault_spare_ending, &args.fault_spare_prefix),
             nameless: 0,
             scratch: Vec::new(),
         }
@@ -100,7 +97,8 @@ impl Broker {
                 if let Some(before) = before {
                     self.discard(&before);
                 }
-                let new = Session::new(id.clone(), kept, self.args.queue, self.args.inflight);
+                let (queue, inflight) = self.limits(&id);
+                let new = Session::new(id.clone(), kept, queue, inflight);
                 let new = Rc::new(RefCell::new(new));
                 self.sessions.insert(id, new.clone());
                 self.attach(&new, &link);
@@ -149,7 +147,7 @@ impl Broker {
             self.counts.denied_by_acl.add(|| Named::new(publish.topic, publish.payload));
             return;
         }
-        if !self.args.fault.0.is_empty() && !self.spare.covers(publish.topic) && self.is_lost_by_fault() {
+        if !self.args.fault.0.is_empty() && !self.args.spare.covers(publish.topic) && self.is_lost_by_fault() {
             self.counts.dropped_after_ack.add(|| Named::new(publish.topic, publish.payload));
             return;
         }
@@ -172,12 +170,59 @@ impl Broker {
         topic.starts_with('$') || self.args.acl_deny.iter().any(|prefix| topic.starts_with(prefix.as_str()))
     }
 
+    /// Counts a reading, does what the faults do at it, and says whether one of them loses it.
     fn is_lost_by_fault(&mut self) -> bool {
         self.counts.readings += 1;
         let readings = self.counts.readings;
-        self.args.fault.0.iter().any(|fault| match fault {
-            BrokerFault::DropAfterAck { one_in } => readings.is_multiple_of(one_in.get()),
+        let mut is_lost = false;
+        for fault in &self.args.fault.0 {
+            match fault {
+                BrokerFault::DropAfterAck { one_in } => is_lost |= readings.is_multiple_of(one_in.get()),
+                BrokerFault::ResetCounter { after } if readings == after.get() => {
+                    self.counts.received_hidden = self.counts.received;
+                    self.counts.counter_resets += 1;
+                }
+                _ => {}
+            }
+        }
+        is_lost
+    }
+
+    /// The queue and the window of a session.
+    fn limits(&self, id: &str) -> (usize, u16) {
+        match self.small_queue(id) {
+            Some(messages) => (usize::from(messages), messages.min(self.args.inflight)),
+            None => (self.args.queue, self.args.inflight),
+        }
+    }
+
+    /// How many messages the fault `small_queue` leaves a session.
+    pub(super) fn small_queue(&self, id: &str) -> Option<u16> {
+        self.args.fault.0.iter().find_map(|fault| match fault {
+            BrokerFault::SmallQueue { session, messages } if session == id => {
+                Some(u16::try_from(messages.get()).unwrap_or(u16::MAX))
+            }
+            _ => None,
         })
+    }
+
+    /// Whether the fault `missing_sys` keeps a topic under `$SYS/broker` back, and counts it.
+    pub(super) fn withholds(&mut self, name: &str) -> bool {
+        let is_withheld = |fault: &BrokerFault| matches!(fault, BrokerFault::MissingSys { topic } if topic == name);
+        let is_withheld = self.args.fault.0.iter().any(is_withheld);
+        self.counts.sys_withheld += u64::from(is_withheld);
+        is_withheld
+    }
+
+    /// Whether `/metrics` answers this time; counts both.
+    pub(super) fn answers_metrics(&mut self) -> bool {
+        let answered = self.counts.metrics_answered;
+        let is_mute =
+            |fault: &BrokerFault| matches!(fault, BrokerFault::MuteMetrics { after } if answered >= after.get());
+        let is_mute = self.args.fault.0.iter().any(is_mute);
+        self.counts.metrics_answered += u64::from(!is_mute);
+        self.counts.metrics_unanswered += u64::from(is_mute);
+        !is_mute
     }
 
     fn attach(&mut self, session: &Rc<RefCell<Session>>, link: &Rc<Link>) {

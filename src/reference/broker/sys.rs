@@ -12,6 +12,9 @@ pub(super) async fn publish(broker: Shared) {
         tick.tick().await;
         let mut broker = broker.borrow_mut();
         for (name, value) in counters(&broker) {
+            if broker.withholds(name) {
+                continue;
+            }
             broker.route(&format!("$SYS/broker/{name}"), value.as_bytes(), 0, true);
         }
     }
@@ -29,7 +32,7 @@ fn counters(broker: &Broker) -> Vec<(&'static str, String)> {
     let stored = broker.topics.retained_count() + waiting;
     let numbers = [
         ("publish/messages/dropped", counts.dropped_queue_full.count),
-        ("publish/messages/received", counts.received),
+        ("publish/messages/received", counts.received - counts.received_hidden),
         ("publish/messages/sent", counts.sent),
         ("messages/received", counts.packets_received),
         ("messages/sent", counts.packets_sent),

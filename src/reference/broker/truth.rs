@@ -73,6 +73,16 @@ pub(super) struct Counts {
     pub(super) dropped_queue_full: Tally,
     /// Messages that should have been retained, but the store of retained messages is full.
     pub(super) not_retained: u64,
+    /// What the counter of received messages no longer shows, by the fault `reset_counter`.
+    pub(super) received_hidden: u64,
+    /// How often that counter went back to 0.
+    pub(super) counter_resets: u64,
+    /// How often a `$SYS` topic was not published, by the fault `missing_sys`.
+    pub(super) sys_withheld: u64,
+    /// How often `/metrics` answered.
+    pub(super) metrics_answered: u64,
+    /// How often it did not, by the fault `mute_metrics`.
+    pub(super) metrics_unanswered: u64,
 }
 
 /// The answer of `/truth`.
@@ -89,6 +99,9 @@ pub(super) struct Truth<'a> {
     refused: u64,
     keep_alive_lost: u64,
     malformed: u64,
+    counter_resets: u64,
+    sys_withheld: u64,
+    metrics_unanswered: u64,
     acked_by_session: BTreeMap<String, u64>,
     dropped_by_session: BTreeMap<String, u64>,
     queued_by_session: BTreeMap<String, u64>,
@@ -117,6 +130,9 @@ pub(super) fn truth(broker: &Broker, names: bool) -> Truth<'_> {
         refused: counts.refused,
         keep_alive_lost: counts.keep_alive_lost,
         malformed: counts.malformed,
+        counter_resets: counts.counter_resets,
+        sys_withheld: counts.sys_withheld,
+        metrics_unanswered: counts.metrics_unanswered,
         acked_by_session: by_session(broker, |session| session.acked),
         dropped_by_session: by_session(broker, |session| session.dropped),
         queued_by_session: by_session(broker, |session| session.queued() as u64),
@@ -140,7 +156,8 @@ pub(super) fn metrics(broker: &Broker) -> Metrics {
         let help = "Messages sent and not yet acknowledged.";
         metrics.gauge("scaler_broker_inflight_messages", help, &[("session", &session)], inflight);
     }
-    metrics.counter("scaler_broker_messages_received_total", "PUBLISH packets received.", &[], counts.received);
+    let received = counts.received - counts.received_hidden;
+    metrics.counter("scaler_broker_messages_received_total", "PUBLISH packets received.", &[], received);
     metrics.counter("scaler_broker_messages_acked_total", "PUBLISH packets acknowledged.", &[], counts.acknowledged);
     metrics.counter("scaler_broker_messages_sent_total", "PUBLISH packets sent.", &[], counts.sent);
     // A fault hides what it drops: that it is missing here is part of the fault.

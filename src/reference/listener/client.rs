@@ -5,7 +5,7 @@ use std::{convert::Infallible, fmt, io, sync::Arc, time::Duration};
 use bytes::BytesMut;
 use rumqttc::mqttbytes::{
     QoS,
-    v4::{Connect, Subscribe, SubscribeFilter},
+    v4::{Subscribe, SubscribeFilter},
 };
 use tokio::{
     io::AsyncWriteExt,
@@ -18,6 +18,7 @@ use super::{
     ListenerArgs,
     committer::{Done, Job},
     counts::Counts,
+    tamper::Tamper,
 };
 use crate::{
     problem::{Problem, Problems},
@@ -69,6 +70,7 @@ pub(super) struct Client {
     since: Instant,
     out: Vec<u8>,
     acknowledges_early: bool,
+    tamper: Tamper,
 }
 
 impl Client {
@@ -80,8 +82,9 @@ impl Client {
         done: UnboundedReceiver<Done>,
     ) -> Self {
         let acknowledges_early = args.fault.0.contains(&ListenerFault::AckBeforeCommit);
+        let tamper = Tamper::new(&args);
         let (gathering, since, out) = (Job::default(), Instant::now(), Vec::new());
-        Self { args, counts, jobs, done, gathering, since, out, acknowledges_early }
+        Self { args, counts, jobs, done, gathering, since, out, acknowledges_early, tamper }
     }
 
     /// Connects and serves, again and again; returns only when the broker refuses us.
@@ -119,13 +122,14 @@ impl Client {
         stream.set_nodelay(true)?;
         let mut input = Input::default();
         let jobs = self.jobs.clone();
-        stream.write_all(&self.connect()?).await?;
+        stream.write_all(&self.args.login.connect(&self.args.client_id, true, KEEP_ALIVE_S)?).await?;
         let (mut heard, mut pinged) = (Instant::now(), Instant::now());
         loop {
             let is_full = self.gathering.batch.len() >= BATCH;
             let gathered = self.since + if self.acknowledges_early { GATHER_EARLY } else { GATHER };
-            let is_due = self.gathering.batch.len() > 0 && (is_full || gathered <= Instant::now());
-            let is_gathering = self.gathering.batch.len() > 0 && !is_due;
+            let is_due = !self.gathering.is_empty() && (is_full || gathered <= Instant::now());
+            let is_gathering = !self.gathering.is_empty() && !is_due;
+            let held = self.tamper.next_due();
             tokio::select! {
                 Some(done) = self.done.recv() => self.acknowledge(&done),
                 permit = jobs.reserve(), if is_due => {
@@ -135,6 +139,10 @@ impl Client {
                     permit.send(std::mem::replace(&mut self.gathering, Job { connection, ..Job::default() }));
                 }
                 () = sleep_until(gathered), if is_gathering => {}
+                () = sleep_until(held.unwrap_or(self.since)), if held.is_some() => {
+                    self.begin();
+                    self.tamper.release(&mut self.gathering.batch);
+                }
                 () = sleep_until(pinged + PING) => {
                     if heard + PING * 2 < Instant::now() {
                         return Err(Ended::Broken("the broker is silent".to_owned()));
@@ -155,18 +163,6 @@ impl Client {
                 self.out.clear();
             }
         }
-    }
-
-    fn connect(&self) -> Result<BytesMut, Ended> {
-        let mut connect = Connect::new(&self.args.client_id);
-        connect.clean_session = false;
-        connect.keep_alive = KEEP_ALIVE_S;
-        if let Some(user) = &self.args.user {
-            connect.set_login(user, self.args.password.as_ref().map_or("", |password| &password.0));
-        }
-        let mut bytes = BytesMut::new();
-        connect.write(&mut bytes)?;
-        Ok(bytes)
     }
 
     fn acknowledge(&mut self, done: &Done) {
@@ -200,8 +196,12 @@ impl Client {
     fn connected(&mut self, frame: Frame<'_>) -> Result<(), Ended> {
         match frame.body() {
             // The session is there, and with it the subscription: subscribing again would bring every retained message again.
-            [1, 0] => self.counts.subscribed(),
+            [1, 0] => {
+                self.counts.session(true);
+                self.counts.subscribed();
+            }
             [0, 0] => {
+                self.counts.session(false);
                 let filters =
                     self.args.subscribe.iter().map(|filter| SubscribeFilter::new(filter.clone(), QoS::AtLeastOnce));
                 let mut subscribe = Subscribe::new_many(filters);
@@ -216,14 +216,19 @@ impl Client {
         Ok(())
     }
 
-    fn take(&mut self, publish: &wire::Publish<'_>) {
-        self.counts.received(publish.dup);
-        if self.gathering.batch.len() == 0 {
+    /// Notes when a batch begins to gather.
+    fn begin(&mut self) {
+        if self.gathering.is_empty() {
             self.since = Instant::now();
         }
+    }
+
+    fn take(&mut self, publish: &wire::Publish<'_>) {
+        self.counts.received(publish.dup);
+        self.begin();
         let batch = &mut self.gathering.batch;
         match meaning(publish.topic, publish.payload) {
-            Some(Meaning::Reading { ts, value }) => batch.push(publish.topic, ts, value),
+            Some(Meaning::Reading { ts, value }) => self.tamper.put(batch, &self.counts, publish.topic, ts, value),
             Some(Meaning::PointTags { topic, tags }) => batch.push_tags(Tags::Point { topic, tags }),
             Some(Meaning::EquipTags { topic, tags, points }) => batch.push_tags(Tags::Equip { topic, tags, points }),
             None => {

@@ -4,7 +4,7 @@
 //! batch size follows the load; when the store is slower than the broker, the listener stops reading and the broker queues. The broker keeps
 //! the session, so a listener that was killed loses nothing: what it had not acknowledged is delivered again, and the store absorbs the copies.
 
-use std::{net::SocketAddr, sync::Arc, thread};
+use std::{net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use clap::Args;
 use tokio::sync::mpsc;
@@ -13,14 +13,17 @@ use self::{client::Client, counts::Counts};
 use super::{
     fault::{Faults, ListenerFault},
     http::{self, Reply},
+    login::Login,
     service,
-    store::Location,
+    spare::Spare,
+    store::{Key, Location},
 };
 use crate::problem::{Problem, Problems};
 
 mod client;
 mod committer;
 mod counts;
+mod tamper;
 
 /// Options of `scaler reference listener`.
 #[derive(Clone, Debug, Args)]
@@ -40,42 +43,42 @@ pub struct ListenerArgs {
     /// The client identifier, which names the session that the broker keeps
     #[arg(long, default_value = "listener")]
     pub client_id: String,
-    /// The broker's user
-    #[arg(long, env = "SCALER_BROKER_USER")]
-    pub user: Option<String>,
-    /// The broker's password: from the environment only
-    #[arg(skip = std::env::var("SCALER_BROKER_PASSWORD").ok().map(Password))]
-    pub password: Option<Password>,
-    /// A fault, or several joined by `+`: `none`, `ack_before_commit`
+    /// Who it is to the broker
+    #[command(flatten)]
+    pub login: Login,
+    /// A fault, or several joined by `+`: `none`, `ack_before_commit`, `duplicate=N`, `corrupt=N`, `drop_and_duplicate=N`, `late=N:DURATION`,
+    /// `stall=DURATION:EVERY`, `leak=BYTES`, `crash=N`, `restart=N`, `clock_apart=DURATION`
     #[arg(long, default_value = "none")]
     pub fault: Faults<ListenerFault>,
-}
-
-/// A password that its debug form does not show.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(pub String);
-
-impl std::fmt::Debug for Password {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Password(…)")
-    }
+    /// What faults spare
+    #[command(flatten)]
+    pub spare: Spare,
+    /// How often this listener has replaced itself: from the environment only
+    #[arg(skip = std::env::var(committer::RESTARTS).ok().and_then(|times| times.parse().ok()).unwrap_or(0_u64))]
+    pub restarts: u64,
 }
 
 /// Runs the listener until SIGTERM.
 pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
-    let writer = args.store.writer().map_err(|error| Problem::error(format!("cannot open the store: {error}")))?;
+    // A store without the key is how a copy comes to be stored at all.
+    let doubles = |fault: &ListenerFault| {
+        matches!(fault, ListenerFault::Duplicate { .. } | ListenerFault::DropAndDuplicate { .. })
+    };
+    let key = if args.fault.0.iter().any(doubles) { Key::None } else { Key::TopicAndTime };
+    let writer = args.store.writer(key).map_err(|error| Problem::error(format!("cannot open the store: {error}")))?;
     let counts = Arc::new(Counts::default());
+    counts.restarted(args.restarts);
     // One batch is committed, one waits here, one gathers in the client: memory is bounded by three.
     let (jobs, waiting) = mpsc::channel(1);
     let (committed, done) = mpsc::unbounded_channel();
     let committing = {
-        let counts = counts.clone();
-        thread::spawn(move || committer::run(writer, waiting, &committed, &counts))
+        let (counts, faults) = (counts.clone(), args.fault.0.clone());
+        thread::spawn(move || committer::run(writer, waiting, &committed, &counts, &faults))
     };
     let result = service::block_on(async {
         let http = service::listen(args.http).await?;
         let shared = counts.clone();
-        tokio::task::spawn_local(http::serve(http, move |ask| {
+        tokio::task::spawn_local(http::serve(http, &[], move |ask| {
             std::future::ready(match ask.path.as_str() {
                 "/health" => Reply::health(shared.health()),
                 "/truth" => Reply::json(&shared.truth()),
@@ -83,6 +86,11 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
                 _ => Reply::not_found(),
             })
         }));
+        for fault in &args.fault.0 {
+            if let ListenerFault::Leak { per_s } = fault {
+                tokio::task::spawn_local(leak(per_s.get(), counts.clone()));
+            }
+        }
         let mut client = Client::new(args, counts.clone(), jobs, done);
         let ended = tokio::select! {
             refused = client.run() => Err(refused),
@@ -97,4 +105,17 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
         return Err(Problem::error("the committing thread panicked").into());
     }
     result
+}
+
+/// Keeps so many bytes each second for as long as it is polled.
+async fn leak(per_s: u64, counts: Arc<Counts>) {
+    const PARTS: u64 = 10;
+    let mut tick = tokio::time::interval(Duration::from_secs(1) / 10);
+    let mut kept = Vec::new();
+    loop {
+        tick.tick().await;
+        // Written to, so that it is memory and not only the promise of it.
+        kept.push(vec![1_u8; usize::try_from(per_s / PARTS).unwrap_or(usize::MAX)]);
+        counts.leaked(per_s / PARTS);
+    }
 }

@@ -56,8 +56,13 @@ impl Batch {
         self.rows.len() + self.tags.len()
     }
 
+    /// Whether there is a reading.
+    pub(in crate::reference) fn has_readings(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
     /// The readings, in order of arrival.
-    pub(super) fn readings(&self) -> impl ExactSizeIterator<Item = (&str, i64, f64)> {
+    pub(in crate::reference) fn readings(&self) -> impl ExactSizeIterator<Item = (&str, i64, f64)> {
         self.rows.iter().map(|row| (&self.topics[row.topic.clone()], row.ts, row.value))
     }
 

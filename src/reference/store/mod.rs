@@ -48,6 +48,25 @@ impl FromStr for Location {
     }
 }
 
+/// What makes two rows one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// A second row of the same topic and time is absorbed.
+    TopicAndTime,
+    /// Every row is stored: only faults want that. A store that has its tables already keeps the key that it has.
+    None,
+}
+
+impl Key {
+    /// The word of SQL before `INDEX`.
+    fn unique(self) -> &'static str {
+        match self {
+            Self::TopicAndTime => "UNIQUE",
+            Self::None => "",
+        }
+    }
+}
+
 /// Why the store did not do it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoreError(pub(super) String);
@@ -132,10 +151,10 @@ pub(super) trait Reader: Send {
 
 impl Location {
     /// Opens the store for writing, and makes its tables if they are not there. PostgreSQL is connected to at the first write.
-    pub(super) fn writer(&self) -> Result<Box<dyn Writer>, StoreError> {
+    pub(super) fn writer(&self, key: Key) -> Result<Box<dyn Writer>, StoreError> {
         match self {
-            Self::Sqlite(path) => Ok(Box::new(sqlite::SqliteWriter::open(path)?)),
-            Self::Postgres(url) => Ok(Box::new(postgres::PostgresWriter::new(url)?)),
+            Self::Sqlite(path) => Ok(Box::new(sqlite::SqliteWriter::open(path, key)?)),
+            Self::Postgres(url) => Ok(Box::new(postgres::PostgresWriter::new(url, key)?)),
         }
     }
 

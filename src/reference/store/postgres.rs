@@ -2,12 +2,11 @@
 
 use postgres::{Client, Config, NoTls, Transaction};
 
-use super::{Batch, History, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
+use super::{Batch, History, Key, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
 
 /// Topics are ordered byte by byte, as in SQLite, whatever the cluster's locale is.
 const TABLES: &str = r#"
     CREATE TABLE IF NOT EXISTS point_history (topic text COLLATE "C" NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
-    CREATE UNIQUE INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts);
     CREATE INDEX IF NOT EXISTS point_history_ts ON point_history (ts);
     CREATE TABLE IF NOT EXISTS point_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL);
     CREATE TABLE IF NOT EXISTS equip_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL, points text NOT NULL);"#;
@@ -19,6 +18,11 @@ const INSERT: &str = "
 const CONFLICTS: &str = "
     SELECT count(*) FROM unnest($1::text[], $2::bigint[], $3::double precision[]) AS offered (topic, ts, value)
     JOIN point_history AS stored USING (topic, ts) WHERE stored.value IS DISTINCT FROM offered.value";
+
+/// The index that reads by topic need, and the key of the table unless faults want none.
+fn index(key: Key) -> String {
+    format!("CREATE {} INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts)", key.unique())
+}
 
 impl From<postgres::Error> for StoreError {
     fn from(error: postgres::Error) -> Self {
@@ -40,18 +44,20 @@ fn config(url: &str) -> Result<Config, StoreError> {
 /// The one writer, connected when it is needed.
 pub(super) struct PostgresWriter {
     config: Config,
+    key: Key,
     client: Option<Client>,
 }
 
 impl PostgresWriter {
     /// Keeps the URL; connects later.
-    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        Ok(Self { config: config(url)?, client: None })
+    pub(super) fn new(url: &str, key: Key) -> Result<Self, StoreError> {
+        Ok(Self { config: config(url)?, key, client: None })
     }
 
     fn connect(&self) -> Result<Client, StoreError> {
         let mut client = self.config.connect(NoTls)?;
         client.batch_execute(TABLES)?;
+        client.batch_execute(&index(self.key))?;
         Ok(client)
     }
 }

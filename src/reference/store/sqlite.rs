@@ -4,17 +4,21 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use super::{Batch, History, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
+use super::{Batch, History, Key, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS point_history (topic TEXT NOT NULL, ts INTEGER NOT NULL, value REAL NOT NULL);
-    CREATE UNIQUE INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts);
     CREATE INDEX IF NOT EXISTS point_history_ts ON point_history (ts);
     CREATE TABLE IF NOT EXISTS point_tags (topic TEXT PRIMARY KEY, tags TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS equip_tags (topic TEXT PRIMARY KEY, tags TEXT NOT NULL, points TEXT NOT NULL) WITHOUT ROWID;";
 
 /// How long to wait for a lock that another process holds.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The index that reads by topic need, and the key of the table unless faults want none.
+fn index(key: Key) -> String {
+    format!("CREATE {} INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts)", key.unique())
+}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
@@ -27,7 +31,7 @@ pub(super) struct SqliteWriter(Connection);
 
 impl SqliteWriter {
     /// Opens or makes the file and its tables.
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path, key: Key) -> Result<Self, StoreError> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -35,6 +39,7 @@ impl SqliteWriter {
         // 64 MiB, so that the index pages of a large fleet stay in memory.
         connection.pragma_update(None, "cache_size", -65_536)?;
         connection.execute_batch(TABLES)?;
+        connection.execute_batch(&index(key))?;
         Ok(Self(connection))
     }
 }
@@ -150,7 +155,7 @@ mod tests {
     fn a_second_copy_is_absorbed_and_another_value_is_a_conflict() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.sqlite");
-        let mut writer = SqliteWriter::open(&path).unwrap();
+        let mut writer = SqliteWriter::open(&path, Key::TopicAndTime).unwrap();
         let mut batch = Batch::default();
         batch.push("a", 1, 1.0);
         batch.push("a", 1, 1.0);

@@ -107,6 +107,7 @@ impl Loads {
             name,
             command: &plan.command,
             cpuset: None,
+            user: None,
             env: &IndexMap::new(),
             folder: ends.plan_folder(),
             log: &log,

@@ -198,9 +198,10 @@ fn diff_tells_what_changes_in_meaning() {
 
 #[test]
 fn the_schema_that_is_printed_is_the_one_that_is_shipped() {
-    let output = scaler(&["plan", "schema"]);
-    expect_code(&output, 0);
-    let shipped =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schema/plan.schema.json")).expect("the schema");
-    assert_eq!(out(&output), shipped);
+    for (arguments, name) in [(&["plan", "schema"][..], "plan"), (&["plan", "schema", "--result"], "result")] {
+        let output = scaler(arguments);
+        expect_code(&output, 0);
+        let shipped = fs::read_to_string(Path::new(super::ROOT).join(format!("schema/{name}.schema.json"))).unwrap();
+        assert_eq!(out(&output), shipped);
+    }
 }

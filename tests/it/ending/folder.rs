@@ -12,7 +12,7 @@ use crate::end_to_end::Bench;
 fn on_a_disk(bench: &Bench, options: &str, script: &str) -> Output {
     let folder = bench.results.path().join("disk");
     fs::create_dir(&folder).expect("a folder");
-    let command = bench.command_in(&folder, "tests/plans/ending.toml", &[]);
+    let command = Bench::command_in(&folder, "tests/plans/ending.toml", &[]);
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let run = words.map(|word| word.to_str().expect("UTF-8")).collect::<Vec<_>>().join(" ");
     let unshare: &[&str] =
@@ -67,7 +67,7 @@ fn a_folder_that_may_not_be_written_is_refused_with_advice() {
     let file = bench.results.path().join("file");
     fs::write(&file, "").expect("a file");
     for path in [file.clone(), file.join("below")] {
-        let output = bench.command_in(&path, "tests/plans/ending.toml", &[]).output().expect("scaler");
+        let output = Bench::command_in(&path, "tests/plans/ending.toml", &[]).output().expect("scaler");
         expect(&output, 3, &["cannot make the folder", "choose another folder with --results"]);
     }
 }
@@ -76,7 +76,7 @@ fn a_folder_that_may_not_be_written_is_refused_with_advice() {
 fn a_folder_that_is_removed_ends_the_run_at_once() {
     let bench = Bench::new();
     let results = bench.results.path().join("results");
-    let run = Going::start(&mut bench.command_in(&results, "tests/plans/ending-in-pause.toml", &[]), &results);
+    let run = Going::start(&mut Bench::command_in(&results, "tests/plans/ending-in-pause.toml", &[]), &results);
     run.wait_until("\"taken_down\"");
     fs::remove_dir_all(&results).expect("the folder is removed");
     expect(&run.end(), 70, &["was removed while the run wrote it", "leave its results folder alone while it goes on"]);

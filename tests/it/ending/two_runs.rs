@@ -24,7 +24,7 @@ fn a_second_run_is_refused_and_the_first_goes_on() {
 
     // Another results folder does not make two targets fit on the same ports.
     let other = tempfile::tempdir().expect("a folder");
-    let same_ports = bench.command_in(other.path(), "tests/plans/ending.toml", &[]).output().expect("scaler starts");
+    let same_ports = Bench::command_in(other.path(), "tests/plans/ending.toml", &[]).output().expect("scaler starts");
     expect(&same_ports, 4, &["port 21883 is held by process ", "reference broker", "\"verdict\":\"inconclusive\""]);
     assert!(!printed(&same_ports).contains("ready after"), "nothing was started");
     expect_nobody(other.path());

@@ -16,13 +16,13 @@ use super::{
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
 /// A cluster of our own, stopped when dropped.
-struct Cluster {
+pub(crate) struct Cluster {
     folder: tempfile::TempDir,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Cluster {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         assert!(Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap().success());
         let cluster = Self { folder, port: free().port() };
@@ -36,13 +36,13 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    fn up(&self) {
+    pub(crate) fn up(&self) {
         let options = format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
         let log = self.folder.path().join("log");
         assert!(run("pg_ctl", &["-D", path(&self.data()), "-o", &options, "-l", path(&log), "-w", "start"]));
     }
 
-    fn down(&self) -> bool {
+    pub(crate) fn down(&self) -> bool {
         run("pg_ctl", &["-D", path(&self.data()), "-m", "immediate", "-w", "stop"])
     }
 
@@ -50,7 +50,11 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    fn count(&self, statement: &str) -> i64 {
+    pub(crate) fn execute(&self, statements: &str) {
+        Client::connect(&self.url(), NoTls).unwrap().batch_execute(statements).unwrap();
+    }
+
+    pub(crate) fn count(&self, statement: &str) -> i64 {
         let connect = || Client::connect(&self.url(), NoTls).ok();
         let Some(mut client) = connect() else { return -1 };
         client.query_one(statement, &[]).map_or(-1, |row| row.get(0))

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{Args, Failure, screen};
+use super::{Failure, screen};
 use crate::{
     plan::{
         checked::{CellPlan, Checked},
@@ -20,21 +20,33 @@ use crate::{
 /// Plans that are estimated to take longer are asked about, seconds.
 const LONG_S: f64 = 600.0;
 
-/// Makes sure that the user wants this run.
-///
-/// # Errors
-/// When the plan is a stranger and nobody trusts it, or the user said no.
-pub(super) fn obtain(args: &Args, checked: &Checked, cell: &CellPlan) -> Result<(), Failure> {
-    let touched = touches(&checked.header, cell);
-    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let here = env::current_dir().map_err(|error| Failure::file("find", "the present folder", &error))?;
-    let files = [&args.plan.path].into_iter().chain(checked.bases.keys());
-    let stranger = files.into_iter().find(|file| !is_within(&here, file));
-    match stranger.filter(|_| !args.trust) {
-        Some(file) if asks => ask_to_trust(file, &touched),
-        Some(file) => Err(untrusted(file)),
-        None if asks && !args.yes => ask_to_begin(checked, &touched),
-        None => Ok(()),
+/// What the user agrees to beforehand.
+#[derive(Debug, clap::Args)]
+pub(super) struct Consent {
+    /// Run the plan although it, or one that it extends, lies outside of the present folder.
+    #[arg(long)]
+    trust: bool,
+    /// Do not ask before a plan that takes long or takes processes down.
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Consent {
+    /// Makes sure that the user wants this run.
+    ///
+    /// # Errors
+    /// When the plan is a stranger and nobody trusts it, or the user said no.
+    pub(super) fn obtain(&self, path: &String, checked: &Checked, cell: &CellPlan) -> Result<(), Failure> {
+        let touched = touches(&checked.header, cell);
+        let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let here = env::current_dir().map_err(|error| Failure::file("find", "the present folder", &error))?;
+        let stranger = [path].into_iter().chain(checked.bases.keys()).find(|file| !is_within(&here, file));
+        match stranger.filter(|_| !self.trust) {
+            Some(file) if asks => ask_to_trust(file, &touched),
+            Some(file) => Err(untrusted(file)),
+            None if asks && !self.yes => ask_to_begin(checked, &touched),
+            None => Ok(()),
+        }
     }
 }
 

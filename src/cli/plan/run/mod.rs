@@ -9,8 +9,8 @@ mod prepared;
 
 use std::path::{Path, PathBuf};
 
-use self::prepared::Prepared;
-use super::{Colour, Exit, Failure, Outcome, screen, secrets, source::PlanArgs};
+use self::{consent::Consent, prepared::Prepared};
+use super::{Colour, Exit, Failure, Outcome, limits, screen, secrets, source::PlanArgs};
 use crate::{report, run::experiment::Ending};
 
 /// The end of the name of a target's working folder, which goes with its run.
@@ -41,12 +41,8 @@ pub(in crate::cli) struct Args {
     /// host and scaler must be the same.
     #[arg(long, value_name = "RUN")]
     resume: Option<String>,
-    /// Run the plan although it, or one that it extends, lies outside of the present folder.
-    #[arg(long)]
-    trust: bool,
-    /// Do not ask before a plan that takes long or takes processes down.
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one line of JSON at the end, on standard output, instead of the tables.
     #[arg(long)]
     json: bool,
@@ -64,7 +60,7 @@ pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
         screen::problems(&checked.warnings, colour);
     }
     let first = checked.cell(checked.header.steps.first().copied().flatten(), None)?;
-    consent::obtain(args, &checked, &first)?;
+    args.consent.obtain(&args.plan.path, &checked, &first)?;
     let ended = Prepared::new(args, &checked, &first)?.run(args, &checked)?;
     if args.json {
         screen::print(&ending::line(&ended.result, &ended.path).to_string());

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use super::{Args, Failure, KEPT, WORK, absolute, ending, identity, leftovers, parent, screen, secrets};
+use super::{Args, Failure, KEPT, WORK, absolute, ending, identity, leftovers, limits, parent, screen, secrets};
 use crate::{
     cli::{calibrate, display::Display, explain_panic},
     host,
@@ -56,11 +56,14 @@ impl Prepared {
     pub(super) fn new(args: &Args, checked: &Checked, first: &CellPlan) -> Result<Self, Failure> {
         let header = &checked.header;
         let plan_folder = parent(&args.plan.path)?;
+        limits::make_room(&limits::Needs::of(checked)?)?;
         let secrets = secrets::values(header, &first.target, &plan_folder)?;
         let scaler =
             env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
         let folder = Folder::create(&args.results)?;
-        let unix_ms = unix_ms();
+        // The wall clock is read once; from here on it may step as it likes.
+        let fresh = RunClock { start: Instant::now(), wall_unix_ms_at_start: unix_ms() };
+        let unix_ms = fresh.wall_unix_ms_at_start;
         let id = folder.new_run_id(unix_ms)?;
         let ending = if args.keep_target { KEPT } else { WORK };
         let work = absolute(folder.path())?.join(format!("{id}-{}.{ending}", header.name));
@@ -85,7 +88,6 @@ impl Prepared {
             commits: host::commits(&header.commits, &plan_folder),
             generator_ceiling_per_s: ceiling,
         };
-        let fresh = RunClock { start: Instant::now(), wall_unix_ms_at_start: unix_ms };
         let prepared = Self { folder, plan_folder, scope, scaler, work, clock: fresh, started, kept: None };
         match &args.resume {
             Some(run) => prepared.behind(run),

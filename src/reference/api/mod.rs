@@ -1,11 +1,11 @@
-//! The reference read API: points, equipments, last values and history as JSON, read from the store at each request.
+//! The reference read API: points, equipments, last values and history as JSON, read from the store at each request; and jobs, which report later.
 //!
 //! Nothing is cached: the work of an answer grows with its size, as in a real server. Reads run on a few threads with a connection each.
 
 use std::{
     net::SocketAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -17,6 +17,7 @@ use hyper::StatusCode;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+use self::jobs::{Jobs, Report};
 use super::{
     fault::{ApiFault, Faults},
     http::{self, Ask, Reply},
@@ -25,6 +26,8 @@ use super::{
     store::{Location, Reader, StoreError, Whose},
 };
 use crate::problem::Problems;
+
+mod jobs;
 
 /// The most readings of one point in an answer.
 const LIMIT: u32 = 100_000;
@@ -41,7 +44,10 @@ pub struct ApiArgs {
     /// How many reads run at a time; further ones wait
     #[arg(long, default_value_t = 4)]
     pub readers: u8,
-    /// A fault, or several joined by `+`: `none`, `slow_reads=DURATION`
+    /// How long a job takes beside its work, in milliseconds
+    #[arg(long, default_value_t = 200, value_name = "MS")]
+    pub job_ms: u64,
+    /// A fault, or several joined by `+`: `none`, `slow_reads=DURATION`, `wrong_rows=N`
     #[arg(long, default_value = "none")]
     pub fault: Faults<ApiFault>,
 }
@@ -55,6 +61,9 @@ struct Api {
     rows: AtomicU64,
     rows_slowed: AtomicU64,
     delay_us: AtomicU64,
+    lists: AtomicU64,
+    wrong_answers: AtomicU64,
+    jobs: Mutex<Jobs>,
 }
 
 /// Runs the API until SIGTERM.
@@ -70,8 +79,11 @@ pub(super) fn run(args: ApiArgs) -> Result<(), Problems> {
             rows: AtomicU64::default(),
             rows_slowed: AtomicU64::default(),
             delay_us: AtomicU64::default(),
+            lists: AtomicU64::default(),
+            wrong_answers: AtomicU64::default(),
+            jobs: Mutex::default(),
         });
-        tokio::task::spawn_local(http::serve(listener, move |ask| answer(api.clone(), ask)));
+        tokio::task::spawn_local(http::serve(listener, &["/jobs"], move |ask| answer(api.clone(), ask)));
         service::told_to_end().await
     })
 }
@@ -80,6 +92,8 @@ async fn answer(api: Arc<Api>, ask: Ask) -> Reply {
     match ask.path.as_str() {
         "/truth" => return Reply::json(&api.truth()),
         "/metrics" => return Reply::metrics(api.metrics()),
+        "/jobs" => return begin_job(&api),
+        path if path.starts_with("/jobs/") => return api.job(path),
         "/health" | "/status" | "/points" | "/equips" | "/values" | "/history" => {}
         _ => return Reply::not_found(),
     }
@@ -99,7 +113,29 @@ async fn answer(api: Arc<Api>, ask: Ask) -> Reply {
     }
 }
 
+/// Begins a job and tells its number at once.
+fn begin_job(api: &Arc<Api>) -> Reply {
+    let job = api.jobs().begin();
+    let (api, id) = (api.clone(), job.id);
+    tokio::task::spawn_blocking(move || {
+        thread::sleep(Duration::from_millis(api.args.job_ms));
+        let report = api.args.store.reader().and_then(|mut reader| Report::make(reader.as_mut()));
+        api.jobs().end(id, report.map_err(|error| error.to_string()));
+    });
+    Reply::json(&job)
+}
+
 impl Api {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn job(&self, path: &str) -> Reply {
+        let id = path.trim_start_matches("/jobs/").parse().ok();
+        let jobs = self.jobs();
+        id.and_then(|id| jobs.get(id)).map_or_else(Reply::not_found, Reply::json)
+    }
+
     /// Reads with an idle connection; when that one fails, once more with a new one, because the store may have been restarted.
     fn read(&self, ask: &Ask) -> Result<Reply, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -120,22 +156,22 @@ impl Api {
 
     fn reply(&self, reader: &mut dyn Reader, ask: &Ask) -> Result<Reply, StoreError> {
         let (reply, rows) = match ask.path.as_str() {
-            "/points" => listed(&reader.points()?),
-            "/equips" => listed(&reader.equips()?),
+            "/points" => self.list(reader.points()?),
+            "/equips" => self.list(reader.equips()?),
             "/values" => {
                 let values = reader.history(&Whose::All, 1)?;
                 let last = values.into_iter().filter_map(|point| {
                     let (ts, value) = *point.readings.first()?;
                     Some(json!({ "topic": point.topic, "ts": ts, "value": value }))
                 });
-                listed(&last.collect::<Vec<_>>())
+                self.list(last.collect())
             }
             "/history" => match whose(ask) {
                 Err(reason) => return Ok(Reply::text(StatusCode::BAD_REQUEST, reason)),
                 Ok((whose, limit)) => {
                     let histories = reader.history(&whose, limit)?;
                     let rows = histories.iter().map(|history| history.readings.len()).sum();
-                    (Reply::json(&histories), rows)
+                    (self.list(histories).0, rows)
                 }
             },
             "/health" => return reader.history(&Whose::First(1), 1).map(|_| Reply::health(Ok(()))),
@@ -155,6 +191,17 @@ impl Api {
         Ok(reply)
     }
 
+    /// A list and its length; under the fault `wrong_rows`, without its last row now and then.
+    fn list<T: serde::Serialize>(&self, mut rows: Vec<T>) -> (Reply, usize) {
+        let number = self.lists.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_wrong =
+            |fault: &ApiFault| matches!(fault, ApiFault::WrongRows { one_in } if number.is_multiple_of(one_in.get()));
+        if self.args.fault.0.iter().any(is_wrong) && rows.pop().is_some() {
+            self.wrong_answers.fetch_add(1, Ordering::Relaxed);
+        }
+        (Reply::json(&rows), rows.len())
+    }
+
     fn misbehave(&self, rows: usize) {
         for fault in &self.args.fault.0 {
             match fault {
@@ -165,6 +212,7 @@ impl Api {
                     self.delay_us.fetch_add(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
                     thread::sleep(delay);
                 }
+                ApiFault::WrongRows { .. } => {}
             }
         }
     }
@@ -172,12 +220,16 @@ impl Api {
     fn truth(&self) -> serde_json::Value {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let delay = Duration::from_micros(get(&self.delay_us));
+        let (begun, done) = self.jobs().counts();
         json!({
             "requests": get(&self.requests),
             "failures": get(&self.failures),
             "rows": get(&self.rows),
             "rows_slowed": get(&self.rows_slowed),
             "delay_total_s": delay.as_secs_f64(),
+            "wrong_answers": get(&self.wrong_answers),
+            "jobs_begun": begun,
+            "jobs_done": done,
         })
     }
 
@@ -188,10 +240,6 @@ impl Api {
         metrics.counter("scaler_api_rows_total", "Rows answered.", &[], self.rows.load(Ordering::Relaxed));
         metrics
     }
-}
-
-fn listed(rows: &[impl serde::Serialize]) -> (Reply, usize) {
-    (Reply::json(&rows), rows.len())
 }
 
 /// Whose history a request wants, and how many readings of each.
