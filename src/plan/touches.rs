@@ -250,6 +250,11 @@ mod tests {
             }
             found.append(&mut below);
         }
+        for choice in ["allOf", "anyOf", "oneOf"] {
+            for inner in node.get(choice).and_then(Value::as_array).into_iter().flatten() {
+                leading_out(schema, inner, at, found);
+            }
+        }
         for key in ["additionalProperties", "items"] {
             if let Some(inner) = node.get(key).filter(|inner| inner.is_object()) {
                 leading_out(schema, inner, &format!("{at}/*"), found);
@@ -287,7 +292,7 @@ every = "1s"
 [watches.own.exec]
 command = ["/watches/*/exec/command"]
 series = ["a"]
-[probes.own]
+[probes.exec-read]
 warm = 1
 exec = { command = ["/probes/*/exec/command"] }
 [[setup]]
@@ -301,7 +306,7 @@ name = "warm-up"
 hold = { start = ["readings", "lag", "noise"], for = "1s" }
 [[phase]]
 name = "reads"
-probe = { probes = ["list-points", "history-1000", "status", "own"] }
+probe = { probes = ["list-points", "history-1000", "status", "exec-read"] }
 [[phase]]
 name = "drain"
 drain = { stop = ["readings", "noise"] }
@@ -333,8 +338,10 @@ exec = { command = ["/teardown/*/exec/command"], within = "1s" }
         assert!(fields.len() >= 25, "{fields:#?}");
         let tcp = EVERYTHING.replace("TCP_OR_HTTP", "tcp = '127.0.0.1:5'");
         let http = EVERYTHING.replace("TCP_OR_HTTP", "http = 'http://127.0.0.1:6'");
-        let external = "extends = 'quickstart.toml'\n[target.external]\ndescription = '/target/external/description'";
-        let all: Vec<Touch> = [&tcp, &http, external].iter().flat_map(|text| touched(text)).collect();
+        let mut external = List(Vec::new());
+        let description = serde_json::json!({ "description": "/target/external/description" });
+        external.target(&Target::External(serde_json::from_value(description).unwrap()));
+        let all: Vec<Touch> = [touched(&tcp), touched(&http), external.0].concat();
         let elsewhere = [
             ("/target/processes/services/*/ready/tcp", "127.0.0.1:5"),
             ("/target/processes/services/*/ready/http", "http://127.0.0.1:6"),

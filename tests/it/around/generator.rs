@@ -12,16 +12,19 @@ fn a_generator_without_cpu_is_no_ceiling() {
     let bench = Bench::new();
     let mut run = Going::start(&bench, "tests/plans/around.toml", &[]);
     run.until_phase("soak");
-    // The CPU of the whole program is limited to a fiftieth, as `cpulimit` does; the target's processes go on.
+    // The CPU of the whole program is limited to a thirtieth, as `cpulimit` does; the target's processes go on.
     while !run.journal().lines().any(|line| line.starts_with("{\"window_closed\"") && line.contains("\"soak\"")) {
         run.signal(Signal::STOP);
-        thread::sleep(Duration::from_millis(490));
+        thread::sleep(Duration::from_millis(290));
         run.signal(Signal::CONT);
         thread::sleep(Duration::from_millis(10));
     }
     let run = run.end();
     assert_no_ceiling(&run);
-    assert_eq!(run.broken(0), ["generator kept pace"]);
+    // On a busy machine a stop may last longer than a second, which the other gate of the generator then says as well.
+    let mut broken = run.broken(0);
+    broken.retain(|gate| gate != "generator ran throughout");
+    assert_eq!(broken, ["generator kept pace"]);
     let ratio = run.metric(0, "readings.offered_ratio");
     assert!(ratio < 0.8, "{ratio}");
     let words = format!("generator: readings.offered_ratio = {}", (ratio * 100.0).floor());

@@ -102,7 +102,7 @@ rows! {
 
     rows_come_late_and_are_not_called_lost: Row {
         fault: "1 in 10 rows committed 4 s late",
-        sets: &["listener_fault=late=10:4s"],
+        sets: &["listener_fault=late=10:4s", "late_bar=3s"],
         truth: "listener_truth.late",
         broken: &["no reading comes late"],
         word: "fail",
@@ -124,7 +124,7 @@ rows! {
 
     commits_stall_every_so_often: Row {
         fault: "no commit for 3 s in every 4 s",
-        sets: &["listener_fault=stall=3s:4s", "still=4s"],
+        sets: &["listener_fault=stall=3s:4s", "still=4s", "stall_bar=1s"],
         truth: "listener_truth.stalls",
         broken: &["no stall"],
         word: "fail",
@@ -151,7 +151,7 @@ rows! {
 
     reads_slow_with_size: Row {
         fault: "each row read takes 4 ms longer",
-        sets: &["api_fault=slow_reads=4ms"],
+        sets: &["api_fault=slow_reads=4ms", "list_budget=500ms"],
         truth: "api_truth.rows_slowed",
         broken: &["list-points within budget", "history-1000 within budget"],
         word: "fail",
@@ -213,7 +213,7 @@ rows! {
     };
 
     a_prefix_is_denied_by_the_acl: Row {
-        fault: "one equipment's topics denied by the ACL, and acknowledged",
+        fault: "two points denied by the ACL, and acknowledged",
         sets: &["acl_deny=fbf/scale/s0/e3/s", "tags_under=fbf/tags"],
         truth: "broker_truth.denied",
         equal: &["custody.missing"],
@@ -303,7 +303,7 @@ rows! {
     a_stage_waits_and_then_drains: Row {
         fault: "the store-and-forward stage's upstream is away",
         plan: "truth-services",
-        sets: &["forward_fault=away=700:5s"],
+        sets: &["forward_fault=away=700:5s", "late_bar=1s", "stall_bar=1s"],
         truth: "forward_truth.away",
         broken: &["no reading comes late", "no stall"],
         word: "fail",
