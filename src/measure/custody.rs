@@ -84,22 +84,13 @@ pub fn compare(
     };
     let whole = books.whole_seconds();
     custody.whole_seconds = whole.end.abs_diff(whole.start);
-    for entry in books.by_second() {
+    for mut entry in books.by_second() {
+        let outcome =
+            if entry.agrees() { None } else { entry.look(&mut custody, books.name_at_most, expected, rows_of) };
         custody.seconds += 1;
         custody.acked += entry.acked;
         custody.stored += entry.rows;
         custody.stored_in_whole += if whole.contains(&entry.second) { entry.rows } else { 0 };
-        if entry.agrees() {
-            continue;
-        }
-        let rows = rows_of(entry.second).ok();
-        let found = rows.and_then(|rows| identify(&entry.ledgered(), &expected(entry.second), rows));
-        let outcome = if let Some(found) = found {
-            entry.identified(&mut custody, found, books.name_at_most)
-        } else {
-            custody.identified = false;
-            Some(entry.bounds())
-        };
         if let Some(outcome) = outcome {
             custody.missing += outcome.missing;
             custody.surplus += outcome.surplus;
@@ -175,6 +166,26 @@ impl BothBooks<'_> {
     fn extra(&self) -> Option<usize> {
         let extra = usize::try_from(self.rows.checked_sub(self.acked)?).ok()?;
         (extra <= self.in_doubt.len()).then_some(extra)
+    }
+
+    /// Looks at a second row by row, as far as the store gives its rows; none when they agree after all.
+    fn look(
+        &mut self,
+        custody: &mut Custody,
+        name_at_most: usize,
+        expected: &dyn Fn(i64) -> Vec<Reading>,
+        rows_of: &mut dyn FnMut(i64) -> Result<Vec<Row>, String>,
+    ) -> Option<SecondOutcome> {
+        let rows = rows_of(self.second).ok();
+        let count = rows.as_ref().map_or(self.rows, |rows| rows.len() as u64);
+        let found = rows.and_then(|rows| identify(&self.ledgered(), &expected(self.second), rows));
+        let Some(found) = found else {
+            custody.identified = false;
+            return Some(self.bounds());
+        };
+        // A store that is not at rest moves between two questions: what counts are the rows that were looked at.
+        self.rows = count;
+        self.identified(custody, found, name_at_most)
     }
 
     /// The outcome when all rows are known; none when they agree after all. Names go to the custody, up to a limit.

@@ -242,3 +242,16 @@ fn a_sum_that_is_not_exact_never_agrees() {
     let said = compare(&books, &|_| Vec::new(), &mut |_| Err("no statement".into()));
     assert_eq!((said.changed, said.identified), (1, false));
 }
+
+#[test]
+fn a_row_that_arrives_between_two_questions_contradicts_nothing() {
+    let reading = |point: usize| Reading { topic: format!("t{point}"), value: 1024, second: 7 };
+    let all: Vec<Reading> = (0..3).map(reading).collect();
+    let seconds = BTreeMap::from([(7, Second { second: 7, acked: 3, acked_sum: 3 * 1024, ..Second::default() })]);
+    // One row when the seconds were counted, two when the rows were looked at.
+    let stored = [StoredSecond::new(7, 1, Some(1.0))];
+    let books = Books { window: "c", load: "l", seconds: &seconds, in_doubt: &[], stored: &stored, name_at_most: 5 };
+    let said = compare(&books, &|_| all.clone(), &mut |_| Ok(vec![("t0".into(), 1.0), ("t1".into(), 1.0)]));
+    assert_eq!((said.stored, said.missing, said.disagreeing[0].stored), (2, 1, 2));
+    assert_eq!(said.missing_named, [reading(2)]);
+}

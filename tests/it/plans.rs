@@ -100,7 +100,7 @@ fn gates_that_nobody_writes_come_last() {
     let unexpected = cell.gates.iter().filter(|gate| gate.metric == "target.unexpected_exits");
     assert_eq!(unexpected.count(), 1, "the plan's own gate stands, no second one is made: {names:?}");
     let bar = cell.gates.iter().find(|gate| gate.name == "list-points within budget").unwrap();
-    assert!((bar.bound - 0.06).abs() < 1e-12 && bar.miss == Miss::Fail && bar.bound_text == "60ms", "{bar:?}");
+    assert!((bar.bound - 0.03).abs() < 1e-12 && bar.miss == Miss::Fail && bar.bound_text == "30ms", "{bar:?}");
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn the_hash_of_the_gates_is_of_the_bars_alone() {
     let base = hash(&[]);
     assert_eq!(base.len(), 64);
     assert_eq!(base, hash(&[("soak", "20s")]), "a longer soak moves no bar");
-    assert_ne!(base, hash(&[("list_budget", "61ms")]), "a budget is a bar");
-    assert_eq!(base, hash(&[("list_budget", "0.06s")]), "spelling moves no bar");
+    assert_ne!(base, hash(&[("list_budget", "31ms")]), "a budget is a bar");
+    assert_eq!(base, hash(&[("list_budget", "0.03s")]), "spelling moves no bar");
 }
 
 #[test]

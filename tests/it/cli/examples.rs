@@ -44,8 +44,9 @@ fn examples(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_example_is_understood() {
-    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap_or_default();
-    let texts = [helps(), vec![readme]].concat();
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
+    let fenced = readme.split("```").skip(1).step_by(2).map(str::to_owned).collect();
+    let texts = [helps(), fenced].concat();
     let lines: BTreeSet<String> = texts.iter().flat_map(|text| examples(text)).collect();
     assert!(lines.len() >= 25, "only {} examples were found", lines.len());
     let mut wrong = Vec::new();

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 
-use super::{Going, expect, expect_nobody, files, journal, result, scaler};
+use super::{Going, expect, expect_nobody, files, journal, result, scaler, wait_for};
 use crate::end_to_end::Bench;
 
 /// The moments at which scaler is killed; `SCALER_KILLS=20` is the long form.
@@ -54,8 +54,14 @@ fn killed_at_any_moment_a_run_leaves_a_result_and_nothing_that_lives() {
 
 /// The next run finds ports, lock and folder free, and removes what the killed ones left.
 fn nothing_stands_in_the_way(bench: &Bench) {
+    let journals = files(bench.results.path(), "journal").len();
+    let run = Going::of(bench, "tests/plans/ending.toml");
+    wait_for("a journal of its own", || (files(bench.results.path(), "journal").len() > journals).then_some(()));
+    run.wait_until("\"name\":\"soak\"");
+    run.signal(Signal::KILL);
+    run.end();
     let left = files(bench.results.path(), "target").len();
-    assert!(left <= 1, "each run removes what the one before it left: {left}");
+    assert_eq!(left, 1, "each run removes what the one before it left");
     let next = bench.run("tests/plans/ending.toml", &[]);
     expect(&next.output, 0, &["which the run ", " left when it was killed"]);
     assert_eq!(next.line["highest_pass"], 200);
