@@ -160,7 +160,8 @@ impl NumberQuery {
     }
 }
 
-/// The number at a JSON pointer (RFC 6901); an array counts its elements, true is 1 and false 0.
+/// The number at a JSON pointer (RFC 6901); an array counts its elements, true is 1 and false 0. A text that
+/// reads as a number is one, as in SPARQL's JSON results.
 ///
 /// # Errors
 /// When nothing or something else is there.
@@ -169,8 +170,12 @@ pub fn number_at(json: &Value, pointer: &str) -> Result<f64, String> {
         Some(Value::Array(elements)) => Ok(count(elements.len())),
         Some(Value::Bool(yes)) => Ok(f64::from(u8::from(*yes))),
         Some(Value::Number(number)) => number.as_f64().ok_or_else(|| format!("{number} is out of range")),
+        Some(Value::String(text)) => match text.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(format!("the text at `{pointer}` is no number")),
+        },
         Some(Value::Null) => Err(format!("null at `{pointer}`")),
-        Some(_) => Err(format!("no number at `{pointer}`")),
+        Some(Value::Object(_)) => Err(format!("no number at `{pointer}`")),
         None => Err(format!("nothing at `{pointer}`")),
     }
 }
@@ -188,12 +193,14 @@ mod tests {
 
     #[test]
     fn numbers_in_json() {
-        let answer = json!({ "rows": [1, 2, 3], "n": 1.5, "ok": true, "none": null, "text": "7" });
+        let answer = json!({ "rows": [1, 2, 3], "n": 1.5, "ok": true, "none": null, "text": "7", "word": "seven" });
         assert_eq!(number_at(&answer, "/rows"), Ok(3.0));
         assert_eq!(number_at(&answer, "/n"), Ok(1.5));
         assert_eq!(number_at(&answer, "/ok"), Ok(1.0));
         assert_eq!(number_at(&answer, "/none"), Err("null at `/none`".to_owned()));
-        assert_eq!(number_at(&answer, "/text"), Err("no number at `/text`".to_owned()));
+        assert_eq!(number_at(&answer, "/text"), Ok(7.0));
+        assert_eq!(number_at(&answer, "/word"), Err("the text at `/word` is no number".to_owned()));
+        assert_eq!(number_at(&answer, ""), Err("no number at ``".to_owned()));
         assert_eq!(number_at(&answer, "/gone"), Err("nothing at `/gone`".to_owned()));
     }
 }

@@ -50,8 +50,10 @@
 
 pub mod cli;
 pub mod ends;
+pub mod engine;
 #[cfg(test)]
 mod fuzz;
+pub mod guard;
 pub mod host;
 pub mod judge;
 pub mod load;

@@ -1,6 +1,6 @@
 //! Which part was at its limit, from evidence, or that none was found.
 //!
-//! Looked at, over the window of the gate that decided: the CPU of the target's processes and of the host, queues that grew,
+//! Looked at, over the window of the gate that decided: the caps of the target's containers, the CPU of its processes and of the host, queues that grew,
 //! publishes that waited for their PUBACK, the generator's own threads, time spent waiting for I/O, counters of drops, and the
 //! first timed read that missed its budget. A sign at its limit outweighs one that only grew, and two that agree outweigh one.
 
@@ -28,6 +28,12 @@ const FULL_CORE_PCT: f64 = 90.0;
 
 /// Up to here the use of a process is that of one full thread, percent; beyond, it uses several.
 const ONE_CORE_PCT: f64 = 115.0;
+
+/// A container that its CPU cap holds back in more than this share of its periods is at the cap, percent: at a low average too.
+const THROTTLED_PCT: f64 = 25.0;
+
+/// A container that uses more than this share of its memory cap is at the cap, percent.
+const MEMORY_CAP_PCT: f64 = 95.0;
 
 /// Tasks that wait for I/O for more than this share of the time are a sign of the disk, percent.
 const IO_PRESSURE_PCT: f64 = 20.0;
@@ -62,7 +68,8 @@ enum Weight {
 pub(super) fn find(run: &RunStarted, cell: &CellRecord, gates: &[GateOutcome], decided_by: &[String]) -> Bottleneck {
     let deciding: Vec<&GateOutcome> = gates.iter().filter(|gate| decided_by.contains(&gate.name)).collect();
     let look = Look { run, cell, window: window_of(cell, deciding.first().copied()) };
-    let mut signs = look.processes();
+    let mut signs = look.caps();
+    signs.extend(look.processes());
     signs.extend(look.host());
     signs.extend(look.loads(&deciding));
     signs.extend(look.queues());
@@ -125,6 +132,26 @@ impl Look<'_> {
             let names: &[String] = if let Subject::Series { names, .. } = what { names } else { &[] };
             names.iter().map(move |name| (format!("{watch}.{name}"), name.as_str()))
         })
+    }
+
+    /// Containers at a cap of theirs, the most throttled first.
+    fn caps(&self) -> Vec<Sign> {
+        let capped = |suffix: &'static str, least: f64, words: &'static str| {
+            let mut found: Vec<(f64, Sign)> = self
+                .series()
+                .filter_map(|(full, name)| Some((full, name.strip_suffix(suffix)?)))
+                .filter_map(|(full, service)| {
+                    let mean = self.figure(&format!("{full}.mean")).filter(|mean| mean.value() >= least)?;
+                    let share = in_words(mean.value(), Unit::Percent);
+                    let evidence = format!("{service} {words} {share} on average over {}", mean.window);
+                    Some((mean.value(), Sign { part: service.to_owned(), evidence, weight: Weight::Limit }))
+                })
+                .collect();
+            found.sort_by(|a, b| b.0.total_cmp(&a.0));
+            found.into_iter().map(|(_, sign)| sign)
+        };
+        let cpu = capped(".throttled_pct", THROTTLED_PCT, "was held back by its CPU cap in a share of its periods of");
+        cpu.chain(capped(".memory_cap_pct", MEMORY_CAP_PCT, "used a share of its memory cap of")).collect()
     }
 
     /// Processes at a full core, the busiest first.

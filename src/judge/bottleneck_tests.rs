@@ -56,6 +56,18 @@ fn a_process_on_several_cores_is_at_its_limit_only_when_it_has_the_whole_machine
 }
 
 #[test]
+fn a_container_at_its_cap_is_named_at_a_low_average_too() {
+    let cell = soak(&[("containers", "postgres.throttled_pct", |_| 80.0), ("other", "api.cpu_pct", |_| 97.0)]);
+    let bottleneck = found(&cell, "lag.p95_s");
+    assert_eq!((bottleneck.part.as_deref(), bottleneck.confidence), (Some("postgres"), Confidence::High));
+    let first = "postgres was held back by its CPU cap in a share of its periods of 80% on average over soak";
+    assert!(bottleneck.evidence.starts_with(first), "{}", bottleneck.evidence);
+    assert_eq!(found(&soak(&[("containers", "api.throttled_pct", |_| 10.0)]), "lag.p95_s").part, None);
+    let memory = found(&soak(&[("containers", "api.memory_cap_pct", |_| 99.0)]), "lag.p95_s");
+    assert_eq!(memory.part.as_deref(), Some("api"));
+}
+
+#[test]
 fn a_busy_host_names_its_busiest_process() {
     let cell = soak(&[("host", "cpu_pct", |_| 98.0), ("server", "store.cpu_pct", |_| 120.0)]);
     let bottleneck = found(&cell, "lag.p95_s");

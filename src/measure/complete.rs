@@ -17,7 +17,10 @@ use crate::{
     },
     record::{
         cell::CellRecord,
-        entry::{Custody, Drained, Entry, Ledger, Outage, ProbeRun, Published, Ran, Second, Subject, WorkflowRun},
+        entry::{
+            Custody, Drained, Entry, Event, EventKind, Ledger, Outage, ProbeRun, Published, Ran, Second, Subject,
+            WorkflowRun,
+        },
     },
 };
 
@@ -72,6 +75,7 @@ fn add_subjects(cell: &mut CellRecord) {
         subject(cell, name, Subject::Phase { kind: kind.into() });
     }
     subject(cell, "target", Subject::Target);
+    subject(cell, "engine", Subject::Engine);
     subject(cell, "live_safety", Subject::LiveSafety);
 }
 
@@ -131,6 +135,12 @@ fn endings() -> Vec<Entry> {
             ..Custody::default()
         }),
         Entry::Ran(Ran { window: "job".into(), seconds: 1.0, wrong: None, output: String::new() }),
+        Entry::Event(Event {
+            at: 60.0,
+            kind: EventKind::OthersCompared,
+            subject: "engine".into(),
+            detail: String::new(),
+        }),
     ]
 }
 
@@ -185,6 +195,12 @@ fn in_a_cell_in_which_nothing_was_done_nothing_but_events_is_measured() {
         .filter(|(_, measured)| measured.figure().is_some())
         .map(|(name, _)| name)
         .collect();
-    let known_without_doing = ["readings.generator_ceiling_ratio", "noise.unexpected_exits", "target.unexpected_exits"];
+    let known_without_doing = [
+        "readings.generator_ceiling_ratio",
+        "noise.unexpected_exits",
+        "target.unexpected_exits",
+        "engine.oom_kills",
+        "engine.restarts",
+    ];
     assert_eq!(measured, known_without_doing);
 }

@@ -129,6 +129,7 @@ fn kind_of(subject: &Subject) -> Option<SubjectKind> {
         Subject::Canary { .. } => SubjectKind::Canary,
         Subject::Probe { .. } => SubjectKind::Probe,
         Subject::Target => SubjectKind::Target,
+        Subject::Engine => SubjectKind::Engine,
         Subject::LiveSafety => SubjectKind::LiveSafety,
         Subject::Phase { kind } => match kind.as_str() {
             "publish" => SubjectKind::Publish,
@@ -159,6 +160,7 @@ fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
         (SubjectKind::Ran, _) => phases::ran(asked),
         (SubjectKind::ExecLoad, _) => events(asked, |event| is_exit(event) && event.subject == asked.subject),
         (SubjectKind::Target, _) => events(asked, |event| is_exit(event) && !is_load(asked.cell, &event.subject)),
+        (SubjectKind::Engine, _) => engine(asked),
         (SubjectKind::LiveSafety, _) if !cell_was_watched(asked.cell) => {
             Measured::unmeasured("the live system was not looked at in this cell")
         }
@@ -192,6 +194,22 @@ fn events(asked: &Asked, wanted: impl Fn(&Event) -> bool) -> Measured {
     match found.first() {
         Some(first) => measured.note(format!("{}: {}", first.subject, first.detail)),
         None => measured,
+    }
+}
+
+/// Counts of what the engine told. What it could not tell, or was never asked, is not a count of 0.
+fn engine(asked: &Asked) -> Measured {
+    let first = |kind: EventKind| asked.cell.events.iter().find(|event| event.kind == kind);
+    if let Some(lost) = first(EventKind::EngineLost) {
+        return Measured::unmeasured(format!("the engine's events were not all seen: {}", lost.detail));
+    }
+    match asked.name {
+        "oom_kills" => events(asked, |event| event.kind == EventKind::OutOfMemory),
+        "restarts" => events(asked, |event| event.kind == EventKind::Restarted),
+        "foreign_changes" if first(EventKind::OthersCompared).is_some() => {
+            events(asked, |event| event.kind == EventKind::OtherChanged)
+        }
+        _ => Measured::unmeasured("what else is on the engine was not compared at the end of the cell"),
     }
 }
 
@@ -260,5 +278,21 @@ mod tests {
             name_over("lag.n", &in_phase("soak", Part::FirstThird)),
         ];
         assert_eq!(names, ["lag.n", "lag.n@/last_half", "lag.n@soak", "lag.n@soak/first_third"]);
+    }
+
+    #[test]
+    fn the_engine_counts_only_what_was_looked_at() {
+        let mut cell = cell();
+        subject(&mut cell, "engine", Subject::Engine);
+        let of = |cell: &CellRecord, name: &str| measure(&run(), cell, &format!("engine.{name}"), &default_window());
+        assert!(of(&cell, "foreign_changes").figure().is_none(), "nothing was compared");
+        assert_eq!(of(&cell, "oom_kills").figure().map(super::super::measured::Figure::value), Some(0.0));
+        push(&mut cell, event(EventKind::OthersCompared, 9.0, "engine"));
+        push(&mut cell, event(EventKind::OtherChanged, 9.0, "baler-db"));
+        push(&mut cell, event(EventKind::OutOfMemory, 3.0, "postgres"));
+        assert_eq!(of(&cell, "foreign_changes").figure().map(super::super::measured::Figure::value), Some(1.0));
+        assert_eq!(of(&cell, "oom_kills").figure().map(super::super::measured::Figure::value), Some(1.0));
+        push(&mut cell, event(EventKind::EngineLost, 4.0, "engine"));
+        assert!(["oom_kills", "restarts", "foreign_changes"].iter().all(|name| of(&cell, name).figure().is_none()));
     }
 }

@@ -15,13 +15,14 @@ use super::{
     document::{NotCovered, NotProven},
     fleet::{Fleet, Message},
     gate::{Comparison, Miss, Unit},
+    isolation::Isolation,
     ladder::Ladder,
     load::Load,
     page::Page,
     phase::Phase,
     probe::Probe,
     quantity::Length,
-    query::Query,
+    query::{Clean, Query},
     safety::LiveSafety,
     secret::Secret,
     target::Target,
@@ -103,6 +104,8 @@ pub struct CellPlan {
     pub step: Option<u64>,
     /// The system under test.
     pub target: Target,
+    /// What a `compose` target may never touch.
+    pub isolation: Isolation,
     /// The named ends.
     pub connections: IndexMap<String, Connection>,
     /// The simulated equipment.
@@ -127,6 +130,8 @@ pub struct CellPlan {
     pub teardown: Vec<NamedPhase>,
     /// The pass conditions in the plan's order; those that follow from budgets come last.
     pub gates: Vec<CheckedGate>,
+    /// What the target must not hold yet when the first cell begins.
+    pub clean: Option<Clean>,
     /// When to give way.
     pub live_safety: Option<LiveSafety>,
 }

@@ -9,12 +9,13 @@ use super::{
     connection::ConnectionTable,
     fleet::{Fleet, Message},
     gate::Gate,
+    isolation::Isolation,
     ladder::Ladder,
     load::LoadTable,
     phase::PhaseTable,
     probe::ProbeTable,
     quantity::Bytes,
-    query::QueryTable,
+    query::{Clean, QueryTable},
     safety::LiveSafety,
     secret::Secret,
     target::TargetTable,
@@ -48,7 +49,8 @@ pub struct Plan {
     /// Secrets used elsewhere as `{{ secrets.NAME }}`. Their values are never written to a plan, a result or a log.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub secrets: IndexMap<String, Secret>,
-    /// The file that `scaler plan init` writes the secrets to (mode 600). Relative to this file. Default: the plan's name with `.env`.
+    /// The file that `scaler plan init` writes the secrets to (mode 600). Relative to this file. Default: the target's `env_file`, or
+    /// the plan's name with `.env`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_file: Option<String>,
     /// The system under test: how it is started, stopped, killed and inspected.
@@ -56,9 +58,15 @@ pub struct Plan {
     /// Systems whose commit is recorded in the result: name to a folder with a git checkout, relative to this file.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub commits: IndexMap<String, String>,
+    /// What a `compose` target may never touch; a plan with one needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// When the experiment must give way to a live system or to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_safety: Option<LiveSafety>,
+    /// What the target must not hold yet when the first cell begins; otherwise the run is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<Clean>,
     /// Named ends that loads, phases, watches and probes talk to.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub connections: IndexMap<String, ConnectionTable>,

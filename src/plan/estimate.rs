@@ -81,6 +81,7 @@ fn start_of_target(cell: &CellPlan) -> Span {
             let ready = processes.services.values().filter_map(|service| service.ready.as_ref());
             ready.map(|ready| Span::limit(ready.within)).sum()
         }
+        Target::Compose(compose) => Span::limit(compose.ready_within),
         Target::External(_) => Span::default(),
     }
 }

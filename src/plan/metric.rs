@@ -35,6 +35,8 @@ pub enum SubjectKind {
     Ran,
     /// The target: the subject `target`.
     Target,
+    /// The container engine of a `compose` target: the subject `engine`.
+    Engine,
     /// Live-safety: the subject `live_safety`.
     LiveSafety,
 }
@@ -168,6 +170,11 @@ pub const METRICS: &[MetricSpec] = metrics! {
     Target {
         "unexpected_exits" Count Lower true "processes of the target that ended although nobody took them down";
     }
+    Engine {
+        "oom_kills" Count Lower true "times that the kernel killed a process of a container for want of memory, from the engine's events";
+        "restarts" Count Lower true "containers that the engine's restart policy started again, from the engine's events";
+        "foreign_changes" Count Lower false "containers, networks, volumes and images of others that were not the same after the cell as before the target was started";
+    }
     LiveSafety {
         "trips" Count Lower true "times that live-safety tripped";
     }
@@ -212,6 +219,21 @@ pub const PROCESS_SERIES: &[(&str, Unit)] = &[
     ("read_bytes", Unit::Bytes),
     ("write_bytes", Unit::Bytes),
     ("switches", Unit::Count),
+    ("restarts", Unit::Count),
+];
+
+/// The series of a `containers` watch behind the service's name, with their units.
+pub const CONTAINER_SERIES: &[(&str, Unit)] = &[
+    ("cpu_pct", Unit::Percent),
+    ("throttled_pct", Unit::Percent),
+    ("memory_bytes", Unit::Bytes),
+    ("anon_bytes", Unit::Bytes),
+    ("file_bytes", Unit::Bytes),
+    ("kernel_bytes", Unit::Bytes),
+    ("memory_cap_pct", Unit::Percent),
+    ("read_bytes", Unit::Bytes),
+    ("write_bytes", Unit::Bytes),
+    ("processes", Unit::Count),
     ("restarts", Unit::Count),
 ];
 

@@ -14,6 +14,7 @@ mod extend;
 pub mod fill;
 pub mod fleet;
 pub mod gate;
+pub mod isolation;
 pub mod ladder;
 pub mod load;
 pub mod metric;

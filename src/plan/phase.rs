@@ -102,7 +102,7 @@ pub struct WorkflowPhase {
     pub run: String,
 }
 
-/// Takes a process of the target down and brings it back. Exactly one of `kill`, `stop` and `pause`.
+/// Takes a process of the target down and brings it back. Exactly one of `kill`, `stop`, `pause` and `disconnect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -117,6 +117,12 @@ pub struct Fault {
     /// Freeze it with SIGSTOP and thaw it with SIGCONT. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pause: bool,
+    /// Cut a container of a `compose` target off all its networks. Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disconnect: bool,
+    /// Who sends the signal of `kill` to a container of a `compose` target. Default `engine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Sender>,
     /// A random wait before it, drawn evenly between these two under `seed`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<RandomWait>,
@@ -129,6 +135,16 @@ pub struct Fault {
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000))]
     pub times: u32,
+}
+
+/// Who sends a signal. The engine marks a container that it killed as stopped by hand, so that no restart policy brings it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// The engine: the container stays down until scaler brings it back.
+    Engine,
+    /// scaler, to the process on the host: the container's restart policy brings it back, and `down` is not waited for.
+    HostPid,
 }
 
 /// A seeded random wait.

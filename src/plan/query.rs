@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::one_of::one_of;
+use super::{one_of::one_of, quantity::Count};
 
 one_of! {
     /// A named read of one number, by exactly one body key.
@@ -37,4 +37,14 @@ pub struct HttpJsonQuery {
     pub path: String,
     /// The JSON pointer to the number; an array there counts its elements.
     pub pointer: String,
+}
+
+/// A number that must be small before the first cell: reads grow with all that is stored, so a step on old data is another step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clean {
+    /// The query, such as the number of points in the graph.
+    pub query: String,
+    /// The most that it may give, such as `"{{ step.points }}"` of the first step.
+    pub at_most: Count,
 }

@@ -214,6 +214,8 @@ impl<'a> Reading<'a> {
 fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates: &[Vec<CheckedGate>]) -> Header {
     let stem =
         Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let env_file = plan.target.compose.as_ref().map(|compose| compose.env_file.clone());
+    let secrets_file = plan.secrets_file.clone().or(env_file);
     Header {
         name: plan.name.clone(),
         question: plan.question.clone(),
@@ -222,7 +224,7 @@ fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates:
         gates_sha256: gates_sha256(gates),
         vars: plan.vars.clone(),
         secrets: plan.secrets.clone(),
-        secrets_file: plan.secrets_file.clone().unwrap_or_else(|| format!("{stem}.env")),
+        secrets_file: secrets_file.unwrap_or_else(|| format!("{stem}.env")),
         commits: plan.commits.clone(),
         ladder: plan.ladder.clone(),
         steps,

@@ -25,6 +25,7 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         step,
         // An empty external target stands in for one that is wrong; the error keeps it from being used.
         target: target.unwrap_or(Target::External(External { description: String::new() })),
+        isolation: plan.isolation.clone().unwrap_or_default(),
         connections: resolver.each("connections", "connection", &plan.connections, ConnectionTable::kind),
         fleet: plan.fleet.clone(),
         messages: plan.messages.clone(),
@@ -47,6 +48,7 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         phases: resolver.phases("phase", &plan.phase),
         teardown: resolver.phases("teardown", &plan.teardown),
         gates: Vec::new(),
+        clean: plan.clean.clone(),
         live_safety: plan.live_safety.clone(),
     }
 }

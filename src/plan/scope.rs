@@ -23,6 +23,7 @@ const LATE_TABLES: &[&str] = &[
     "phase",
     "teardown",
     "live_safety",
+    "clean",
     "commits",
 ];
 
@@ -46,6 +47,7 @@ const MOMENTARY: &[(&str, &[&str])] = &[
 /// Texts that other programs of the host can read while it runs, or that are kept: no secret may stand there.
 const NO_SECRETS: &[(&str, &str)] = &[
     ("target/processes/services/*/command/**", "a command shows in the host's list of processes; use `env`"),
+    ("target/compose/**", "the target is written to the result; Compose reads secrets from `env_file`"),
     ("loads/*/exec/command/**", "a command shows in the host's list of processes"),
     ("watches/*/exec/command/**", "a command shows in the host's list of processes"),
     ("probes/*/exec/command/**", "a command shows in the host's list of processes"),

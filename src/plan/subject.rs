@@ -6,10 +6,10 @@ use super::{
     checked::{CellPlan, CheckedWatch},
     gate::Unit,
     load::Load,
-    metric::{AGGREGATES, HOST_SERIES, METRICS, PROCESS_SERIES, SubjectKind},
+    metric::{AGGREGATES, CONTAINER_SERIES, HOST_SERIES, METRICS, PROCESS_SERIES, SubjectKind},
     phase::Phase,
     target::Target,
-    watch::{ProcessWatch, Watch},
+    watch::Watch,
 };
 
 /// A thing that metrics are taken of.
@@ -66,8 +66,11 @@ pub fn subjects(cell: &CellPlan) -> IndexMap<String, Subject> {
             subjects.insert(named.name.clone(), plain(kind));
         }
     }
-    if let Target::Processes(_) = cell.target {
+    if !matches!(cell.target, Target::External(_)) {
         subjects.insert("target".to_owned(), plain(SubjectKind::Target));
+    }
+    if let Target::Compose(_) = cell.target {
+        subjects.insert("engine".to_owned(), plain(SubjectKind::Engine));
     }
     if cell.live_safety.is_some() {
         subjects.insert("live_safety".to_owned(), plain(SubjectKind::LiveSafety));
@@ -135,7 +138,8 @@ fn names(name: &str, subject: &Subject) -> Vec<String> {
 fn series(watch: &CheckedWatch, target: &Target) -> Option<IndexMap<String, Unit>> {
     let numbers = |names: &mut dyn Iterator<Item = &String>| names.map(|name| (name.clone(), Unit::Number)).collect();
     Some(match &watch.watch {
-        Watch::Process(process) => process_series(process, target),
+        Watch::Process(process) => service_series(&process.services, target, PROCESS_SERIES),
+        Watch::Containers(containers) => service_series(&containers.services, target, CONTAINER_SERIES),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(),
         Watch::Sql(sql) => numbers(&mut sql.series.iter()),
         Watch::HttpJson(json) => numbers(&mut json.series.keys()),
@@ -146,15 +150,15 @@ fn series(watch: &CheckedWatch, target: &Target) -> Option<IndexMap<String, Unit
     })
 }
 
-fn process_series(watch: &ProcessWatch, target: &Target) -> IndexMap<String, Unit> {
-    let all: Vec<&String> = match target {
-        Target::Processes(processes) => processes.lasting().collect(),
-        Target::External(_) => Vec::new(),
+fn service_series(named: &[String], target: &Target, series: &[(&str, Unit)]) -> IndexMap<String, Unit> {
+    let all = match target {
+        Target::Processes(processes) => processes.lasting().map(String::as_str).collect(),
+        containers => containers.services(),
     };
-    let services = if watch.services.is_empty() { all } else { watch.services.iter().collect() };
+    let services = if named.is_empty() { all } else { named.iter().map(String::as_str).collect() };
     services
         .into_iter()
-        .flat_map(|service| PROCESS_SERIES.iter().map(move |(series, unit)| (format!("{service}.{series}"), *unit)))
+        .flat_map(|service| series.iter().map(move |(series, unit)| (format!("{service}.{series}"), *unit)))
         .collect()
 }
 

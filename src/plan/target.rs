@@ -4,7 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{one_of::one_of, quantity::Length};
+use super::{
+    one_of::one_of,
+    quantity::{Bytes, Length},
+};
 
 one_of! {
     /// The system under test, by exactly one body key.
@@ -13,6 +16,8 @@ one_of! {
     kind Target {
         /// Commands that scaler starts as its children, each with a working folder of its own, and stops again.
         processes => Processes(Processes),
+        /// A Docker Compose project with images, volumes and ports of its own.
+        compose => Compose(Compose),
         /// A system that is already running: never started, stopped or killed.
         external => External(External),
     }
@@ -91,6 +96,62 @@ pub struct Ready {
     pub within: Length,
 }
 
+/// A target made of containers: a Docker Compose project, started by `docker compose` v2 with an emptied environment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compose {
+    /// The project's name; every container, network and volume of the target carries it.
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]*$"))]
+    pub project: String,
+    /// The Compose files, relative to the plan; later ones override earlier ones.
+    #[schemars(length(min = 1))]
+    pub files: Vec<String>,
+    /// The file that fills `${NAME}` in the Compose files, relative to the plan; also where `scaler plan init` writes the plan's secrets,
+    /// unless `secrets_file` names another.
+    pub env_file: String,
+    /// Further variables for the Compose files, such as faults of the reference stack. Secrets belong in `env_file`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub variables: IndexMap<String, String>,
+    /// The host's CPUs that all containers share, as in `"2-5"`. Default: all; `SCALE_CPUSET` in the environment overrides it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpuset: Option<String>,
+    /// Caps by service. A service without one is refused. `SCALE_CPUS_<SERVICE>` and `SCALE_MEM_<SERVICE>` in the environment override them.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub caps: IndexMap<String, Caps>,
+    /// The most that one container's log may take on disk, in three files. Default 150MB.
+    #[serde(default = "log_size")]
+    pub log_size: Bytes,
+    /// How long all containers together may take to be healthy. Default 5m.
+    #[serde(default = "five_minutes")]
+    pub ready_within: Length,
+    /// Start every cell on a fresh target: containers and volumes removed, all started. Default false.
+    #[serde(default)]
+    pub fresh_per_cell: bool,
+}
+
+impl Target {
+    /// The services that a plan can name: the processes, or the containers that it caps.
+    #[must_use]
+    pub fn services(&self) -> Vec<&str> {
+        match self {
+            Self::Processes(processes) => processes.services.keys().map(String::as_str).collect(),
+            Self::Compose(compose) => compose.caps.keys().map(String::as_str).collect(),
+            Self::External(_) => Vec::new(),
+        }
+    }
+}
+
+/// What one container may use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Caps {
+    /// CPUs; more than the host has is lowered to what it has, and the result says so.
+    #[schemars(range(min = 0.01, max = 4096))]
+    pub cpus: f64,
+    /// Memory; swap is not given on top of it.
+    pub memory: Bytes,
+}
+
 /// A target that scaler only talks to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,6 +161,12 @@ pub struct External {
     pub description: String,
 }
 
+fn log_size() -> Bytes {
+    Bytes(150_000_000)
+}
+fn five_minutes() -> Length {
+    Length::seconds(300)
+}
 pub(super) fn ten_seconds() -> Length {
     Length::seconds(10)
 }

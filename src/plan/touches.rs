@@ -114,6 +114,13 @@ impl List {
                     self.service(&format!("service {name}"), service);
                 }
             }
+            Target::Compose(compose) => {
+                let command = format!("docker compose --project-name {} …", compose.project);
+                self.add(TouchKind::Command, "target", command);
+                for file in compose.files.iter().chain([&compose.env_file]) {
+                    self.add(TouchKind::Path, "target", file);
+                }
+            }
             Target::External(external) => self.add(TouchKind::End, "target", &external.description),
         }
     }
@@ -165,6 +172,7 @@ impl List {
                 }
             }
             Watch::Process(_)
+            | Watch::Containers(_)
             | Watch::Sql(_)
             | Watch::HttpJson(_)
             | Watch::Prometheus(_)

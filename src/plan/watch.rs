@@ -17,6 +17,8 @@ one_of! {
     kind Watch {
         /// CPU, memory and I/O of the target's processes, from `/proc`.
         process => Process(ProcessWatch),
+        /// CPU, memory, throttling and I/O of the target's containers, from the engine.
+        containers => Containers(ContainersWatch),
         /// Load, CPU, memory, disk and pressure of the host.
         host => Host(HostWatch),
         /// A statement whose columns are the series.
@@ -40,6 +42,18 @@ one_of! {
 #[serde(deny_unknown_fields)]
 pub struct ProcessWatch {
     /// The processes, by their names in the target. Default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
+}
+
+/// Containers of a `compose` target, from the engine's stream of statistics, one a second for each container. Series: `SERVICE.cpu_pct` (100
+/// is one core), `.throttled_pct` (periods in which the cap held it back, of those in which it ran), `.memory_bytes` (without the page
+/// cache that can be given back), `.anon_bytes`, `.file_bytes`, `.kernel_bytes`, `.memory_cap_pct`, `.read_bytes`, `.write_bytes`,
+/// `.processes`, `.restarts`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContainersWatch {
+    /// The services, by their names in `target.compose.caps`. Default: all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
 }

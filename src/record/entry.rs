@@ -204,6 +204,8 @@ pub enum Subject {
     },
     /// The target as a whole: `target.unexpected_exits`.
     Target,
+    /// The container engine: `engine.oom_kills` and what is on it beside the target.
+    Engine,
     /// Live-safety: `live_safety.trips`.
     LiveSafety,
 }
@@ -257,6 +259,16 @@ pub enum EventKind {
     AckTimeout,
     /// A process of the target ended although nobody took it down.
     UnexpectedExit,
+    /// The kernel killed a process of a container for want of memory.
+    OutOfMemory,
+    /// The engine's restart policy started a container again.
+    Restarted,
+    /// The engine's events could not be followed for a while: why.
+    EngineLost,
+    /// What is on the engine beside the target was compared with what was there before; the detail has both hashes.
+    OthersCompared,
+    /// Something on the engine that is not ours is not as it was.
+    OtherChanged,
     /// A process of the target was started.
     Started,
     /// A process of the target was taken down by the plan.

@@ -21,6 +21,7 @@ pub mod broker;
 pub mod daemon;
 pub mod fault;
 pub mod forward;
+pub mod health;
 mod http;
 pub mod listener;
 pub mod login;
@@ -51,6 +52,8 @@ pub enum ReferenceCommand {
     Forward(forward::ForwardArgs),
     /// Accepts and counts MQTT publishes, and does nothing else
     Sink(sink::SinkArgs),
+    /// Asks a service whether it is healthy; for the health checks of containers
+    Health(health::HealthArgs),
 }
 
 /// Runs a service until it is told to end by SIGTERM or SIGINT.
@@ -66,6 +69,7 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Daemon(args) => daemon::run(args),
         ReferenceCommand::Forward(args) => forward::run(args),
         ReferenceCommand::Sink(args) => sink::run(&args),
+        ReferenceCommand::Health(args) => health::run(&args),
     }
 }
 

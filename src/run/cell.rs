@@ -70,6 +70,7 @@ impl Interpreter<'_> {
             self.event(EventKind::PhaseFailed, &name.name, reason.clone())?;
         }
         self.tidy_cell()?;
+        self.compare_others(plan)?;
         self.record(Entry::CellFinished(CellFinished { at: self.now(), cell: name.number, cut_short }))?;
         self.sync()?;
         match outcome {
@@ -81,12 +82,19 @@ impl Interpreter<'_> {
 
     fn cell_body(&mut self, name: &CellName, plan: &CellPlan) -> Result<(), Halt> {
         self.ask(Call::UsePlan(Box::new(plan.clone())))?;
-        let fresh = matches!(&plan.target, Target::Processes(processes) if processes.fresh_per_cell);
+        let fresh = match &plan.target {
+            Target::Processes(processes) => processes.fresh_per_cell,
+            Target::Compose(compose) => compose.fresh_per_cell,
+            Target::External(_) => false,
+        };
         let started = self.start_target(fresh && name.number > 0)?;
         for (watch, checked) in &plan.watches {
             if !matches!(checked.watch, Watch::Canary(_)) {
                 self.start(plan, watch)?;
             }
+        }
+        if name.number == 0 {
+            self.require_clean(plan)?;
         }
         if started || name.number == 0 {
             self.preflight(plan)?;
@@ -96,6 +104,18 @@ impl Interpreter<'_> {
             self.window(plan, phase)?;
         }
         Ok(())
+    }
+
+    /// Whether all else on the engine is as it was before the target was started.
+    fn compare_others(&mut self, plan: &CellPlan) -> Result<(), Halt> {
+        if !matches!(plan.target, Target::Compose(_)) || !self.standing.target_up {
+            return Ok(());
+        }
+        self.begin_tidying();
+        let compared = self.ask(Call::CompareOthers).map(|_| ());
+        let outcome = self.tolerate(compared);
+        self.end_tidying();
+        outcome
     }
 
     /// Starts the target when it is down, or anew when the plan wants it fresh; says whether it did.

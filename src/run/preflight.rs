@@ -1,4 +1,5 @@
-//! The preflight: one reading for each load's account and prefix must reach the store, because a broker acknowledges what its ACL denies.
+//! What must be so before the first cell: a target that holds nothing yet, and the preflight (one reading for each load's account and prefix
+//! must reach the store, because a broker acknowledges what its ACL denies).
 
 use serde_json::json;
 
@@ -28,6 +29,24 @@ impl Interpreter<'_> {
             self.ask(Call::UsePlan(Box::new(plan.clone())))?;
         }
         Ok(())
+    }
+
+    /// Before the first cell the target must not hold what the cells will put into it.
+    pub(super) fn require_clean(&mut self, plan: &CellPlan) -> Result<(), Halt> {
+        let Some(clean) = &plan.clean else { return Ok(()) };
+        let Answer::Number(found) = self.ask(Call::Query(clean.query.clone()))? else {
+            return Err(Halt::PhaseFailed("the world gave an answer of another kind".to_owned()));
+        };
+        #[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
+        let most = clean.at_most.0 as f64;
+        if found <= most {
+            return Ok(());
+        }
+        Err(Halt::Refused(format!(
+            "the target is not clean: `{}` gives {found}, and the first step begins with at most {}; remove its data \
+             (`scaler plan down --volumes`) and start again",
+            clean.query, clean.at_most
+        )))
     }
 
     fn preflight_of(&mut self, load: &str, preflight: &Preflight) -> Result<(), Halt> {

@@ -5,8 +5,9 @@ use indexmap::IndexMap;
 use crate::{
     plan::{
         checked::{CellPlan, CheckedWatch},
+        gate::Unit,
         load::Load,
-        metric::{HOST_SERIES, PROCESS_SERIES},
+        metric::{CONTAINER_SERIES, HOST_SERIES, PROCESS_SERIES},
         target::Target,
         watch::{Canary, Watch},
     },
@@ -30,6 +31,9 @@ pub(super) fn subjects(plan: &CellPlan) -> IndexMap<String, Subject> {
         subjects.insert(phase.name.clone(), Subject::Phase { kind: phase.phase.key().to_owned() });
     }
     subjects.insert("target".to_owned(), Subject::Target);
+    if let Target::Compose(_) = plan.target {
+        subjects.insert("engine".to_owned(), Subject::Engine);
+    }
     if plan.live_safety.is_some() {
         subjects.insert("live_safety".to_owned(), Subject::LiveSafety);
     }
@@ -57,7 +61,8 @@ fn load_subject(plan: &CellPlan, load: &Load) -> Subject {
 fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
     let names = match &watch.watch {
         Watch::Canary(canary) => return canary_subject(watch, canary),
-        Watch::Process(process) => process_series(plan, &process.services),
+        Watch::Process(process) => service_series(plan, &process.services, PROCESS_SERIES),
+        Watch::Containers(containers) => service_series(plan, &containers.services, CONTAINER_SERIES),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
         Watch::Sql(sql) => sql.series.clone(),
         Watch::HttpJson(http) => http.series.keys().cloned().collect(),
@@ -72,16 +77,9 @@ fn canary_subject(watch: &CheckedWatch, canary: &Canary) -> Subject {
     Subject::Canary { poll_ms: millis(canary.poll.0), every_ms: millis(watch.every.0) }
 }
 
-fn process_series(plan: &CellPlan, named: &[String]) -> Vec<String> {
-    let all: Vec<String> = match &plan.target {
-        Target::Processes(processes) => processes.services.keys().cloned().collect(),
-        Target::External(_) => Vec::new(),
-    };
-    let services = if named.is_empty() { &all[..] } else { named };
-    services
-        .iter()
-        .flat_map(|service| PROCESS_SERIES.iter().map(move |(name, _)| format!("{service}.{name}")))
-        .collect()
+fn service_series(plan: &CellPlan, named: &[String], series: &[(&str, Unit)]) -> Vec<String> {
+    let services = if named.is_empty() { plan.target.services() } else { named.iter().map(String::as_str).collect() };
+    services.iter().flat_map(|service| series.iter().map(move |(name, _)| format!("{service}.{name}"))).collect()
 }
 
 fn millis(length: std::time::Duration) -> u64 {

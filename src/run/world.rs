@@ -148,6 +148,9 @@ pub enum Call {
         /// How long readiness may take.
         within: Duration,
     },
+    /// Compare what else is on the engine of a `compose` target with what was there before the target was started; what differs is
+    /// journaled before the answer. Answer: [`Answer::Done`].
+    CompareOthers,
     /// Read what live-safety watches. Answer: [`Answer::Live`].
     SampleLive,
 }
@@ -159,8 +162,33 @@ pub enum TakeDown {
     Kill(Signal),
     /// In its own way.
     Stop,
-    /// By SIGSTOP.
+    /// By a signal from scaler itself to the container's process on the host; its restart policy brings it back.
+    KillByHost(Signal),
+    /// By SIGSTOP, or by the engine's freezer.
     Pause,
+    /// Cut off its networks.
+    Disconnect,
+}
+
+impl TakeDown {
+    /// The words of the record: `kill SIGKILL`, `stop`, ….
+    #[must_use]
+    pub fn words(self) -> String {
+        let name = |signal: Signal| format!("{signal:?}").to_uppercase();
+        match self {
+            Self::Kill(signal) => format!("kill {}", name(signal)),
+            Self::KillByHost(signal) => format!("kill {} by host pid", name(signal)),
+            Self::Stop => "stop".to_owned(),
+            Self::Pause => "pause".to_owned(),
+            Self::Disconnect => "disconnect".to_owned(),
+        }
+    }
+
+    /// Whether the same process goes on afterwards.
+    #[must_use]
+    pub fn keeps_process(self) -> bool {
+        matches!(self, Self::Pause | Self::Disconnect)
+    }
 }
 
 /// An HTTP request.

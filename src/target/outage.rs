@@ -29,6 +29,9 @@ impl Services {
     /// # Errors
     /// When the process does not run.
     pub fn take_down(&self, name: &str, how: TakeDown) -> Result<Answer, Failure> {
+        if how == TakeDown::Disconnect {
+            return Err(Failure::Failed(format!("{name} is a process: it has no network of its own to be cut off")));
+        }
         let _turn = self.turn();
         let service = self.service(name)?;
         let running = self.running(name).ok_or_else(|| Failure::Failed(format!("{name} was never started")))?;
@@ -49,7 +52,7 @@ impl Services {
             (ended.map(describe), ended.is_some_and(|status| as_meant(status, how)))
         };
         let found = ended.as_deref().unwrap_or(if proven { "seen stopped" } else { "it took no notice" });
-        self.emit().event(EventKind::TakenDown, name, format!("{}, process {pid}: {found}", words(how)));
+        self.emit().event(EventKind::TakenDown, name, format!("{}, process {pid}: {found}", how.words()));
         Ok(Answer::Down { at, pid, ended, proven })
     }
 
@@ -95,13 +98,13 @@ fn thaw(service: &Service, child: &Child, within: Duration) -> bool {
 
 fn end(child: &Child, how: TakeDown, service: &Service) -> Option<ExitStatus> {
     match how {
-        TakeDown::Kill(signal) => {
+        TakeDown::Kill(signal) | TakeDown::KillByHost(signal) => {
             child.signal(number(signal));
             let limit = if signal == phase::Signal::SigKill { KERNEL_LIMIT } else { service.stop_within.0 };
             child.wait_within(limit)
         }
         TakeDown::Stop => Some(child.stop(service.stop_within.0)),
-        TakeDown::Pause => None,
+        TakeDown::Pause | TakeDown::Disconnect => None,
     }
 }
 
@@ -133,13 +136,5 @@ fn number(signal: phase::Signal) -> Signal {
         phase::Signal::SigInt => Signal::INT,
         phase::Signal::SigQuit => Signal::QUIT,
         phase::Signal::SigHup => Signal::HUP,
-    }
-}
-
-fn words(how: TakeDown) -> String {
-    match how {
-        TakeDown::Kill(signal) => format!("kill {}", format!("{signal:?}").to_uppercase()),
-        TakeDown::Stop => "stop".to_owned(),
-        TakeDown::Pause => "pause".to_owned(),
     }
 }

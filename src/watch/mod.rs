@@ -1,6 +1,7 @@
 //! Watches: what is sampled on a period. A reading that fails leaves a gap with its reason, never a zero.
 
 mod canary;
+mod containers;
 mod exec;
 mod exposition;
 mod fates;
@@ -20,7 +21,7 @@ use crate::{
     load::RunClock,
     plan::{checked::CheckedWatch, watch::Watch},
     run::emit::Emit,
-    target::{launcher::Launcher, services::Services},
+    target::{compose::Project, launcher::Launcher, services::Services},
 };
 use canary::Singing;
 use sampler::{Reader, Sampler};
@@ -39,6 +40,8 @@ pub struct Surroundings {
     pub ends: Ends,
     /// The target's processes.
     pub services: Arc<Services>,
+    /// The target's containers, if it has some.
+    pub project: Option<Arc<Project>>,
     /// The starter of child processes.
     pub launcher: Arc<Launcher>,
     /// The target's working folder.
@@ -86,6 +89,12 @@ impl Running {
 pub fn start(name: &str, plan: &CheckedWatch, around: &Surroundings) -> Result<Running, String> {
     let reader: Box<dyn Reader> = match &plan.watch {
         Watch::Process(watch) => Box::new(process::ProcessReader::new(watch, Arc::clone(&around.services))),
+        Watch::Containers(watch) => {
+            let project = around.project.as_ref().ok_or("the target has no containers")?;
+            let services = around.ends.plan().target.services();
+            let engine = Arc::clone(project.engine());
+            Box::new(containers::ContainersReader::new(watch, &services, project.name(), engine))
+        }
         Watch::Host(watch) => Box::new(host::HostReader::new(watch, &around.folder, around.ends.plan_folder())),
         Watch::Sql(watch) => Box::new(sql::SqlReader::new(watch, &around.ends)?),
         Watch::HttpJson(watch) => Box::new(http_json::HttpJsonReader::new(watch, &around.ends)?),

@@ -2,9 +2,12 @@
 
 mod around;
 mod bad_plans;
+mod clean;
 mod cli;
+mod compose;
 mod end_to_end;
 mod ending;
+mod guard;
 mod house;
 mod load;
 mod native;

@@ -78,7 +78,7 @@ fn run_and_secrets_wait_for_the_cell() {
         Target::Processes(processes) => {
             (processes.services["broker"].command[0].clone(), processes.services["broker"].env.clone())
         }
-        Target::External(_) => panic!(),
+        Target::Compose(_) | Target::External(_) => panic!(),
     };
     assert_eq!(command(None).0, "{{ run.scaler }}");
     let (program, env) = command(Some(&run()));

@@ -1,7 +1,7 @@
 //! The real world: processes that are killed, databases that restart, brokers that forget.
 #![expect(clippy::float_cmp, reason = "the numbers are counts, and exact")]
 
-mod bench;
+pub(crate) mod bench;
 mod kill;
 mod mqtt;
 mod postgres;

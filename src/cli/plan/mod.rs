@@ -2,6 +2,8 @@
 
 mod check;
 mod diff;
+mod down;
+mod guard;
 mod init;
 mod limits;
 mod new;
@@ -10,6 +12,8 @@ mod schema;
 mod secrets;
 mod show;
 pub(super) mod source;
+mod stack;
+mod up;
 
 use super::{Exit, Failure, Outcome, screen, screen::Colour};
 
@@ -29,6 +33,12 @@ pub(super) enum Verb {
     Schema(schema::Args),
     /// Write the secrets that a plan declares, with random values.
     Init(init::Args),
+    /// Say what the containers of a plan consist of, or refuse them with every reason. Starts nothing.
+    Guard(guard::Args),
+    /// Build, start and wait for the containers of a plan.
+    Up(up::Args),
+    /// Remove the containers of a plan, and say what was removed.
+    Down(down::Args),
 }
 
 pub(super) fn run(verb: Verb, colour: Colour) -> Outcome {
@@ -40,5 +50,8 @@ pub(super) fn run(verb: Verb, colour: Colour) -> Outcome {
         Verb::New(args) => new::run(&args, colour),
         Verb::Schema(args) => schema::run(&args),
         Verb::Init(args) => init::run(&args),
+        Verb::Guard(args) => guard::run(&args),
+        Verb::Up(args) => up::run(&args),
+        Verb::Down(args) => down::run(&args),
     }
 }

@@ -15,7 +15,8 @@ use crate::{
 const LENGTH: u16 = 32;
 
 /// The value of each declared secret: the environment variable that it names, or the one of its own name; then the secrets file; then, when
-/// scaler starts the target itself, a random value for this run alone.
+/// scaler starts the target itself, a random value for this run alone. Containers are given the secrets file and nothing of the
+/// environment, so for them the file alone decides.
 pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<IndexMap<String, String>, Failure> {
     let path = folder.join(&header.secrets_file);
     let kept = match fs::read_to_string(&path) {
@@ -28,7 +29,8 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
     let mut problems = Vec::new();
     for (name, secret) in &header.secrets {
         let variable = secret.env.as_deref().unwrap_or(name);
-        let value = env::var(variable).ok().filter(|value| !value.is_empty());
+        let from_environment = secret.env.is_some() || !matches!(target, Target::Compose(_));
+        let value = env::var(variable).ok().filter(|value| from_environment && !value.is_empty());
         match value.or_else(|| secret.env.is_none().then(|| kept.get(name).cloned()).flatten()) {
             Some(value) => {
                 values.insert(name.clone(), value);

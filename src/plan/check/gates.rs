@@ -109,6 +109,9 @@ impl Resolver<'_> {
                 let reason = match (subject, around.into_iter().any(|named| named.name == subject)) {
                     (_, true) => format!("`{subject}` runs outside the cells, and a gate judges a cell"),
                     ("live_safety", _) => "the plan has no `[live_safety]`".to_owned(),
+                    ("engine", _) if !self.subjects.contains_key("engine") => {
+                        "only a `compose` target has an engine".to_owned()
+                    }
                     ("target", _) if !self.subjects.contains_key("target") => {
                         "an external target is not ours to watch".to_owned()
                     }

@@ -22,6 +22,9 @@ pub(super) fn implied_gates(cell: &CellPlan, written: &[CheckedGate]) -> Vec<Che
         let gate = equals_zero("no process ended by itself", "target.unexpected_exits");
         gates.push(CheckedGate { because: Some(because), ..gate });
     }
+    if matches!(cell.target, Target::Compose(_)) {
+        gates.extend(of_containers());
+    }
     for (name, probe) in &cell.probes {
         let run =
             cell.phases.iter().any(|named| matches!(&named.phase, Phase::Probe(phase) if phase.probes.contains(name)));
@@ -41,6 +44,29 @@ pub(super) fn implied_gates(cell: &CellPlan, written: &[CheckedGate]) -> Vec<Che
     }
     gates.retain(|gate| !written.iter().any(|other| other.metric == gate.metric && other.window == gate.window));
     gates
+}
+
+/// Others on the engine are untouched, which is a proof; and the containers run through.
+fn of_containers() -> Vec<CheckedGate> {
+    let untouched = equals_zero("nothing else on the engine was touched", "engine.foreign_changes");
+    let gates = [
+        ("no container ended by itself", "target.unexpected_exits", "a container that ends by itself is not a server"),
+        (
+            "no container was restarted",
+            "engine.restarts",
+            "a container that the engine has to start again is not a server",
+        ),
+        (
+            "no container ran out of memory",
+            "engine.oom_kills",
+            "the kernel had to kill what the cap on memory did not hold",
+        ),
+    ];
+    let gate = |(name, metric, because): (&str, &str, &str)| CheckedGate {
+        because: Some(because.to_owned()),
+        ..equals_zero(name, metric)
+    };
+    std::iter::once(CheckedGate { proof: true, ..untouched }).chain(gates.into_iter().map(gate)).collect()
 }
 
 fn equals_zero(name: &str, metric: &str) -> CheckedGate {

@@ -3,6 +3,7 @@
 //! A check says what is wrong, where, and what would be right. Errors stop the plan; warnings say that a figure will not mean
 //! what one may hope.
 
+mod compose;
 mod ends;
 mod fleet;
 mod gates;

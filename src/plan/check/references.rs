@@ -10,7 +10,6 @@ use crate::{
         phase::Phase,
         probe::Probe,
         query::Query,
-        target::Target,
         tree::join,
         watch::Watch,
     },
@@ -61,6 +60,9 @@ fn of_tables<'a>(scene: &'a Scene<'_>) -> Vec<Use<'a>> {
             }
         }
     }
+    if let Some(clean) = &cell.clean {
+        uses.add("/clean/query".to_owned(), &clean.query, "queries");
+    }
     for (name, query) in &cell.queries {
         let at = join("/queries", name);
         match query {
@@ -96,6 +98,9 @@ fn of_watch<'a>(at: &str, watch: &'a Watch, uses: &mut Uses<'a>) {
             uses.add(format!("{at}/canary/seen"), &canary.seen, "queries");
         }
         Watch::Process(process) => uses.each(&format!("{at}/process/services"), &process.services, "services"),
+        Watch::Containers(containers) => {
+            uses.each(&format!("{at}/containers/services"), &containers.services, "services");
+        }
         Watch::Host(_) | Watch::Exec(_) => {}
     }
 }
@@ -171,10 +176,7 @@ fn declared<'a>(scene: &'a Scene<'_>, table: &str) -> Vec<&'a str> {
         "loads or canaries" => plan.loads.keys().map(String::as_str).chain(canaries()).collect(),
         "probes" => plan.probes.keys().map(String::as_str).collect(),
         "workflows" => plan.workflows.keys().map(String::as_str).collect(),
-        "services" => match &scene.cell.target {
-            Target::Processes(processes) => processes.services.keys().map(String::as_str).collect(),
-            Target::External(_) => Vec::new(),
-        },
+        "services" => scene.cell.target.services(),
         _ => Vec::new(),
     }
 }

@@ -20,9 +20,11 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             services(scene, processes, problems);
             ports(scene, processes, problems);
             circles(scene, processes, problems);
+            super::compose::only_there(scene, problems);
             shared(scene, processes, problems);
             watched_steps(scene, processes, problems);
         }
+        Target::Compose(compose) => super::compose::check(scene, compose, problems),
         Target::External(_) => external(scene, problems),
     }
     faults(scene, problems);
@@ -102,7 +104,7 @@ fn is_address(address: &str) -> bool {
 }
 
 /// `0`, `2-5,7`
-fn is_cpuset(text: &str) -> bool {
+pub(super) fn is_cpuset(text: &str) -> bool {
     text.split(',').all(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         matches!((first.trim().parse::<u32>(), last.trim().parse::<u32>()), (Ok(first), Ok(last)) if first <= last)
@@ -168,9 +170,9 @@ fn external(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         problems.push(Problem::error(title).at(scene.key(&format!("{}/fault", at.pointer)), why));
     }
     for (name, watch) in &scene.cell.watches {
-        if let Watch::Process(_) = watch.watch {
-            let place = scene.key(&join(&join("/watches", name), "process"));
-            let problem = Problem::error(format!("`{name}` watches processes that scaler does not start"));
+        if matches!(watch.watch, Watch::Process(_) | Watch::Containers(_)) {
+            let place = scene.key(&join(&join("/watches", name), watch.watch.key()));
+            let problem = Problem::error(format!("`{name}` watches what scaler does not start"));
             problems.push(problem.at(place, why).help("take its numbers over HTTP, with `prometheus` or `http_json`"));
         }
     }
@@ -185,10 +187,12 @@ fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         {
             problems.extend(lasting_only(scene, &format!("{pointer}/service"), service));
         }
-        let ways = usize::from(fault.kill.is_some()) + usize::from(fault.stop) + usize::from(fault.pause);
+        let ways =
+            [fault.kill.is_some(), fault.stop, fault.pause, fault.disconnect].map(usize::from).iter().sum::<usize>();
         if ways != 1 {
             let title = if ways == 0 { "a fault that does nothing" } else { "a fault in two ways" };
-            let problem = Problem::error(title).at(scene.key(&pointer), "exactly one of `kill`, `stop` and `pause`");
+            let label = "exactly one of `kill`, `stop`, `pause` and `disconnect`";
+            let problem = Problem::error(title).at(scene.key(&pointer), label);
             problems.push(problem);
         }
         if let Some(wait) = fault.after.as_ref().filter(|wait| wait.at_least > wait.at_most) {

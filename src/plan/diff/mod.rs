@@ -138,7 +138,7 @@ impl Topic {
         match self {
             Self::Bars => "Gates",
             Self::Faults => "Faults",
-            Self::Safety => "Live-safety",
+            Self::Safety => "Safety",
             Self::Target => "Target",
             Self::Connections => "Connections",
             Self::Load => "Load",
@@ -152,7 +152,7 @@ impl Topic {
     /// The topic of a top-level key.
     fn of(key: &str) -> Self {
         match key {
-            "live_safety" => Self::Safety,
+            "clean" | "isolation" | "live_safety" => Self::Safety,
             "target" | "secrets" | "secrets_file" | "commits" => Self::Target,
             "connections" => Self::Connections,
             "fleet" | "messages" | "loads" | "ladder" => Self::Load,
@@ -183,7 +183,7 @@ fn meaning(tree: &Value) -> Value {
 }
 
 /// The ways of taking a process down that a `fault` phase has.
-const TAKE_DOWN: [&str; 3] = ["kill", "stop", "pause"];
+const TAKE_DOWN: [&str; 4] = ["kill", "stop", "pause", "disconnect"];
 
 /// What may be taken down, and by what: the union over all phases, because that is what a reviewer has to allow.
 fn fault_changes(before: &Value, after: &Value) -> Vec<Change> {

@@ -10,7 +10,7 @@ use super::super::{
     world::{Answer, Call, TakeDown},
 };
 use crate::{
-    plan::phase::{Fault, RandomWait},
+    plan::phase::{Fault, RandomWait, Sender},
     record::entry::{Entry, Outage},
 };
 
@@ -41,11 +41,11 @@ impl Interpreter<'_> {
         };
         self.pause_until(down_at + fault.down.as_secs_f64())?;
         let (up_at, ready_at, pid_after) = self.bring_back(&fault.service, fault.ready_within.0)?;
-        let replaced = matches!(how, TakeDown::Pause) == (pid_after == pid);
+        let replaced = how.keeps_process() == (pid_after == pid);
         Ok(Outage {
             window: window.to_owned(),
             service: fault.service.clone(),
-            action: words(how),
+            action: how.words(),
             down_at,
             up_at,
             ready_at,
@@ -74,17 +74,11 @@ impl Interpreter<'_> {
 
 fn how(fault: &Fault) -> TakeDown {
     match fault.kill {
+        Some(signal) if fault.by == Some(Sender::HostPid) => TakeDown::KillByHost(signal),
         Some(signal) => TakeDown::Kill(signal),
+        None if fault.disconnect => TakeDown::Disconnect,
         None if fault.pause => TakeDown::Pause,
         None => TakeDown::Stop,
-    }
-}
-
-fn words(how: TakeDown) -> String {
-    match how {
-        TakeDown::Kill(signal) => format!("kill {}", format!("{signal:?}").to_uppercase()),
-        TakeDown::Stop => "stop".to_owned(),
-        TakeDown::Pause => "pause".to_owned(),
     }
 }
 

@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier};
+use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier, target::Subject};
 use crate::{
     ends::{Ends, NumberQuery},
-    plan::{checked::CellPlan, target::Target},
+    plan::checked::CellPlan,
     run::{
         emit::Emit,
         world::{Answer, Call, Failure, Request},
@@ -34,7 +34,7 @@ pub(super) struct Hands {
     emit: Emit,
     folder: RunFolder,
     launcher: Arc<Launcher>,
-    services: Arc<Services>,
+    target: Subject,
     plan: RwLock<Option<Arc<InUse>>>,
     loads: Loads,
     courier: Courier,
@@ -52,6 +52,7 @@ struct InUse {
 impl Hands {
     pub(super) fn new(config: RealWorldConfig, folder: RunFolder, launcher: Arc<Launcher>, emit: Emit) -> Self {
         let services = Arc::new(Services::new(Arc::clone(&launcher), folder.clone(), emit.clone()));
+        let target = Subject::new(services, config.plan_folder.clone(), config.host_cpus, emit.clone());
         let loads = Loads::new(emit.clone(), config.clock, Arc::clone(&launcher), folder.clone());
         Self {
             loads,
@@ -60,16 +61,14 @@ impl Hands {
             emit,
             folder,
             launcher,
-            services,
+            target,
             plan: RwLock::default(),
             watches: Mutex::default(),
         }
     }
 
     fn use_plan(&self, plan: CellPlan) {
-        if let Target::Processes(processes) = &plan.target {
-            self.services.use_plan(processes);
-        }
+        self.target.use_plan(&plan);
         let ends = Ends::new(Arc::new(plan), self.config.plan_folder.clone());
         let in_use = InUse { ends, stores: Pool::default(), queries: Pool::default(), webs: Mutex::default() };
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(in_use));
@@ -86,9 +85,10 @@ impl Hands {
             Call::StartTarget { fresh } => return self.start_target(fresh),
             Call::TakeDown { service, how } => {
                 self.close_idle();
-                return self.services.take_down(&service, how);
+                return self.target.take_down(&service, how);
             }
-            Call::BringBack { service, within } => return self.services.bring_back(&service, within),
+            Call::BringBack { service, within } => return self.target.bring_back(&service, within),
+            Call::CompareOthers => return self.target.compare_others(),
             Call::UsePlan(plan) => {
                 self.use_plan(*plan);
                 Ok(Answer::Done)
@@ -123,12 +123,12 @@ impl Hands {
         if fresh {
             self.close_idle();
         }
-        self.services.start(fresh).map(done)
+        self.target.start(fresh)
     }
 
     fn stop_target(&self) {
         self.close_idle();
-        self.services.stop();
+        self.target.stop();
     }
 
     fn query(&self, name: &str) -> Result<Answer, String> {
@@ -179,7 +179,8 @@ impl Hands {
             emit: self.emit.clone(),
             clock: self.config.clock,
             ends: plan.ends.clone(),
-            services: Arc::clone(&self.services),
+            services: Arc::clone(self.target.services()),
+            project: self.target.project().map_err(|failure| failure.reason().to_owned())?,
             launcher: Arc::clone(&self.launcher),
             folder: self.folder.path().to_owned(),
         };

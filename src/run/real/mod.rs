@@ -9,6 +9,7 @@ mod loads;
 mod pool;
 mod publish;
 mod signals;
+mod target;
 
 use std::{
     io,
@@ -43,6 +44,8 @@ pub struct RealWorldConfig {
     pub folder: PathBuf,
     /// The folder of the plan: files that it names are relative to it, and commands run in it.
     pub plan_folder: PathBuf,
+    /// CPUs of this host, which no cap may exceed.
+    pub host_cpus: u64,
     /// The clock of the run.
     pub clock: RunClock,
     /// Whether live-safety may ask the live URL; the host is looked at in any case.

@@ -70,6 +70,7 @@ fn the_run_is_given_up_and_its_journal_makes_a_result() {
         scaler: env!("CARGO_BIN_EXE_scaler").into(),
         folder: folder.path().join("target"),
         plan_folder: folder.path().to_owned(),
+        host_cpus: 2,
         clock,
         live_check: false,
     })

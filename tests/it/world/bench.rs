@@ -27,25 +27,26 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long anything may take before a test gives up.
-pub(super) const LIMIT: Duration = Duration::from_mins(1);
+pub(crate) const LIMIT: Duration = Duration::from_mins(1);
 
 /// A world with its folders; entries that came in are kept.
-pub(super) struct Bench {
-    pub(super) world: RealWorld,
-    pub(super) entries: Vec<Entry>,
-    pub(super) home: TempDir,
+pub(crate) struct Bench {
+    pub(crate) world: RealWorld,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) home: TempDir,
 }
 
 /// The folder of the target inside a home.
-pub(super) fn target_folder(home: &Path) -> PathBuf {
+pub(crate) fn target_folder(home: &Path) -> PathBuf {
     home.join("target")
 }
 
-pub(super) fn world_in(home: &Path) -> RealWorld {
+pub(crate) fn world_in(home: &Path) -> RealWorld {
     RealWorld::start(RealWorldConfig {
         scaler: env!("CARGO_BIN_EXE_scaler").into(),
         folder: target_folder(home),
         plan_folder: home.to_owned(),
+        host_cpus: 2,
         clock: RunClock { start: Instant::now(), wall_unix_ms_at_start: jiff_ms() },
         live_check: true,
     })
@@ -58,22 +59,22 @@ fn jiff_ms() -> u64 {
 }
 
 impl Bench {
-    pub(super) fn new(plan: &Value) -> Self {
+    pub(crate) fn new(plan: &Value) -> Self {
         Self::in_home(tempfile::tempdir().unwrap(), plan)
     }
 
-    pub(super) fn in_home(home: TempDir, plan: &Value) -> Self {
+    pub(crate) fn in_home(home: TempDir, plan: &Value) -> Self {
         let mut bench = Self { world: world_in(home.path()), entries: Vec::new(), home };
         bench.done(Call::UsePlan(Box::new(cell(plan))));
         bench
     }
 
-    pub(super) fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         target_folder(self.home.path())
     }
 
     /// Makes a call and waits for its answer.
-    pub(super) fn call(&mut self, call: Call) -> Result<Answer, Failure> {
+    pub(crate) fn call(&mut self, call: Call) -> Result<Answer, Failure> {
         let ticket = self.world.call(call);
         let deadline = self.world.now() + LIMIT.as_secs_f64();
         loop {
@@ -85,25 +86,25 @@ impl Bench {
         }
     }
 
-    pub(super) fn done(&mut self, call: Call) {
+    pub(crate) fn done(&mut self, call: Call) {
         assert_eq!(self.call(call).unwrap(), Answer::Done);
     }
 
-    pub(super) fn refused(&mut self, call: Call) -> String {
+    pub(crate) fn refused(&mut self, call: Call) -> String {
         match self.call(call) {
             Err(Failure::Refused(why)) => why,
             other => panic!("{other:?} instead of a refusal"),
         }
     }
 
-    pub(super) fn failed(&mut self, call: Call) -> String {
+    pub(crate) fn failed(&mut self, call: Call) -> String {
         match self.call(call) {
             Err(Failure::Failed(why)) => why,
             other => panic!("{other:?} instead of a failure"),
         }
     }
 
-    pub(super) fn number(&mut self, query: &str) -> f64 {
+    pub(crate) fn number(&mut self, query: &str) -> f64 {
         match self.call(Call::Query(query.to_owned())) {
             Ok(Answer::Number(number)) => number,
             other => panic!("{other:?} instead of a number"),
@@ -111,7 +112,7 @@ impl Bench {
     }
 
     /// Waits until an entry fits, and gives what was made of it; entries before it are kept.
-    pub(super) fn until<T>(&mut self, mut fits: impl FnMut(&Entry) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&mut self, mut fits: impl FnMut(&Entry) -> Option<T>) -> T {
         let deadline = self.world.now() + LIMIT.as_secs_f64();
         loop {
             match self.world.wait(deadline) {
@@ -128,14 +129,14 @@ impl Bench {
     }
 
     /// Waits for a sample that fits.
-    pub(super) fn sample(&mut self, mut fits: impl FnMut(&Sample) -> bool) -> Sample {
+    pub(crate) fn sample(&mut self, mut fits: impl FnMut(&Sample) -> bool) -> Sample {
         self.until(|entry| match entry {
             Entry::Sample(sample) if fits(sample) => Some(sample.clone()),
             _ => None,
         })
     }
 
-    pub(super) fn event(&mut self, kind: EventKind) -> Event {
+    pub(crate) fn event(&mut self, kind: EventKind) -> Event {
         self.until(|entry| match entry {
             Entry::Event(event) if event.kind == kind => Some(event.clone()),
             _ => None,
@@ -143,7 +144,7 @@ impl Bench {
     }
 
     /// The events of a kind so far.
-    pub(super) fn events(&self, kind: EventKind) -> Vec<&Event> {
+    pub(crate) fn events(&self, kind: EventKind) -> Vec<&Event> {
         let events = self.entries.iter().filter_map(|entry| match entry {
             Entry::Event(event) => Some(event),
             _ => None,
@@ -152,7 +153,7 @@ impl Bench {
     }
 
     /// The process of a service, as the event of its start says.
-    pub(super) fn pid(&self, service: &str) -> u32 {
+    pub(crate) fn pid(&self, service: &str) -> u32 {
         let started = self.events(EventKind::Started);
         let event = started.iter().rev().find(|event| event.subject == service).unwrap();
         let word = event.detail.strip_prefix("process ").unwrap().split(',').next().unwrap();
@@ -161,7 +162,7 @@ impl Bench {
 }
 
 /// A plan for one cell from the tables of a plan file.
-pub(super) fn cell(plan: &Value) -> CellPlan {
+pub(crate) fn cell(plan: &Value) -> CellPlan {
     let table = |key: &str| plan.get(key).cloned().unwrap_or_else(|| json!({}));
     let target = plan.get("target").cloned().unwrap_or_else(|| json!({ "external": { "description": "nothing" } }));
     let connections: IndexMap<String, ConnectionTable> = serde_json::from_value(table("connections")).unwrap();
@@ -172,6 +173,7 @@ pub(super) fn cell(plan: &Value) -> CellPlan {
     CellPlan {
         step: None,
         target: serde_json::from_value::<TargetTable>(target).unwrap().kind().unwrap(),
+        isolation: serde_json::from_value(table("isolation")).unwrap(),
         connections: connections.iter().map(|(name, table)| (name.clone(), table.kind().unwrap())).collect(),
         fleet: plan.get("fleet").map(|fleet| serde_json::from_value(fleet.clone()).unwrap()),
         messages: serde_json::from_value(table("messages")).unwrap(),
@@ -184,28 +186,29 @@ pub(super) fn cell(plan: &Value) -> CellPlan {
         phases: Vec::new(),
         teardown: Vec::new(),
         gates: Vec::new(),
+        clean: None,
         live_safety: plan.get("live_safety").map(|safety| serde_json::from_value(safety.clone()).unwrap()),
     }
 }
 
 /// A plan whose target has these services.
-pub(super) fn services(services: &Value) -> Value {
+pub(crate) fn services(services: &Value) -> Value {
     json!({ "target": { "processes": { "services": services } } })
 }
 
 /// A port that was free a moment ago.
-pub(super) fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Whether a process lives: it is there and no zombie.
-pub(super) fn lives(pid: u32) -> bool {
+pub(crate) fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with(['Z', 'X']))
 }
 
 /// Waits until something is so.
-pub(super) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + LIMIT;
     while !so() {
         assert!(Instant::now() < deadline, "never: {what}");
@@ -214,6 +217,6 @@ pub(super) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 /// Kills a process from outside, as nobody in the plan asked for.
-pub(super) fn kill_9(pid: u32) {
+pub(crate) fn kill_9(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
 }

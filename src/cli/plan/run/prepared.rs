@@ -155,6 +155,7 @@ impl Prepared {
             scaler: self.scaler.clone(),
             folder: self.work.clone(),
             plan_folder: self.plan_folder.clone(),
+            host_cpus: self.started.host.cpus,
             clock: self.clock,
             live_check: !args.no_live_check,
         };

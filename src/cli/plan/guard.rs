@@ -1,0 +1,34 @@
+//! `scaler plan guard`: whether the containers of a plan stay within what is theirs.
+
+use super::{Exit, Outcome, screen, source::PlanArgs, stack};
+use crate::target::compose::Neighbours;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Reads the effective Compose config and prints project, volumes, ports, networks and caps; or refuses with every reason at once (exit code 4).
+The same is done before `plan up`, `plan run` and `plan down`.
+
+Examples:
+  scaler plan guard plans/nash-srv.toml
+  SCALE_CPUS_POSTGRES=1 scaler plan guard plans/nash-srv.toml")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let examined = if let Ok(project) = stack::open(&args.plan) {
+        project.examine()
+    } else {
+        // Without an engine there is nothing that could run from elsewhere; all else is decided by the files.
+        let stack = stack::resolve(&args.plan)?;
+        screen::remark("no container engine answers: only the files were looked at");
+        stack.examine(stack::host_cpus()?, &Neighbours::default())
+    };
+    let examined = examined.map_err(stack::refused)?;
+    screen::print(&examined.guarded.to_string());
+    for note in &examined.overridden.notes {
+        screen::remark(note);
+    }
+    Ok(Exit::Pass)
+}

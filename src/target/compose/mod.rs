@@ -1,0 +1,15 @@
+//! The target `compose`: a Docker Compose project, driven by `docker compose` v2 for what Compose alone knows (the effective
+//! config, building, starting in order, removing) and by the engine for everything else.
+
+mod command;
+mod effective;
+mod outage;
+mod overrides;
+mod project;
+mod sources;
+mod stack;
+
+pub use command::Refused;
+pub use overrides::{Overridden, overrides};
+pub use project::Project;
+pub use stack::{Examined, Neighbours, Stack};

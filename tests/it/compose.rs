@@ -1,0 +1,8 @@
+//! The compose target on a real engine: started, taken down, watched, compared with its neighbours, removed.
+
+mod bench;
+mod faults;
+mod neighbours;
+mod plans;
+mod verbs;
+mod watch;
