@@ -184,8 +184,8 @@ fn every_lost_reading_is_counted_and_named() {
 
 #[test]
 fn slow_lists_stop_the_climb_and_the_search_finds_the_ceiling() {
-    // 60 ms allow (60 − 2) ms ÷ 2 µs = 29 000 points, give or take the jitter.
-    let model = Model { list_s_per_point: 2e-6, ..Model::default() };
+    // 30 ms allow (30 − 2) ms ÷ 1 µs = 28 000 points, give or take the jitter.
+    let model = Model { list_s_per_point: 1e-6, ..Model::default() };
     let done = run_all(&quickstart(""), model.clone());
     assert_eq!(done.words(), [(1_000, 1, Word::Pass), (5_000, 1, Word::Pass), (50_000, 1, Word::Fail)]);
     assert_eq!(done.cell(2).decided_by, ["list-points within budget"]);
@@ -193,7 +193,7 @@ fn slow_lists_stop_the_climb_and_the_search_finds_the_ceiling() {
 
     let searched = run_all(&quickstart("[ladder]\nrefine = { until = '25%', confirm = 1, most = 12 }"), model);
     let (pass, fail) = (searched.verdict().highest_pass.unwrap(), searched.verdict().lowest_fail.unwrap());
-    assert!((20_000..=30_500).contains(&pass) && (27_500..=40_000).contains(&fail) && pass < fail, "{pass}, {fail}");
+    assert!((20_000..=30_500).contains(&pass) && (26_000..=40_000).contains(&fail) && pass < fail, "{pass}, {fail}");
     assert!(fail - pass <= pass / 4, "{pass}, {fail}");
     assert!(searched.words().contains(&(pass, 2, Word::Pass)), "the ceiling is confirmed");
 }

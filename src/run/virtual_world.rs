@@ -53,7 +53,7 @@ impl Default for Model {
     fn default() -> Self {
         Self {
             stored_per_s: 1e9,
-            list_s_per_point: 1e-6,
+            list_s_per_point: 0.5e-6,
             lost_one_in: 0,
             offered_share: 1.0,
             live_latency_s: 0.01,
