@@ -14,6 +14,10 @@ use crate::end_to_end::Bench;
 /// Who reads the wall clock, and why a step of it moves nothing that is measured.
 const READERS: &[(&str, &str)] = &[
     ("src/cli/plan/run/prepared.rs", "the start of the run: all later times are this plus the monotonic time since"),
+    (
+        "src/engine/containers.rs",
+        "an engine dates a container's start by the wall clock, and is on this host: only the age is used",
+    ),
     ("src/load/ceiling.rs", "when a calibration was made, and the start of its load"),
 ];
 
