@@ -23,6 +23,8 @@
 //! | [`store`], [`web`], [`ends`] | databases, HTTP, and the plan's named ends opened | the same connection serves probe, query, watch and reconciliation |
 //! | [`watch`] | what is sampled on a period | a reading that fails is a gap with its reason, never a zero |
 //! | [`target`] | the system under test as child processes | whatever happens to scaler, no child is left |
+//! | [`guard`] | whether a Compose project may be started at all | pure: refused before anything starts, with every reason at once |
+//! | [`engine`] | the container engine: inspect, statistics, events, faults | the only place that speaks to it |
 //! | [`host`] | facts of this machine | two results compare only when one knows where each was made |
 //! | [`record`] | what happened, as data | says nothing of good or bad, so that bars may change later |
 //! | [`measure`] | numbers from a record | each number is a value with unit and n, or unmeasured with the reason |
