@@ -44,6 +44,12 @@ pub struct Container {
     pub networks: Vec<(String, Vec<String>)>,
     /// Volumes by name.
     pub volumes: Vec<String>,
+    /// The cap on its CPUs, in billionths of one.
+    pub nano_cpus: Option<u64>,
+    /// The cap on its memory.
+    pub memory_bytes: Option<u64>,
+    /// The CPUs that it is confined to.
+    pub cpuset: Option<String>,
 }
 
 impl Container {
@@ -188,6 +194,7 @@ fn container(inspected: ContainerInspectResponse) -> Container {
     let mut networks: Vec<(String, Vec<String>)> =
         networks.into_iter().map(|(name, endpoint)| (name, endpoint.aliases.unwrap_or_default())).collect();
     networks.sort();
+    let limits = inspected.host_config.unwrap_or_default();
     let volumes = inspected.mounts.unwrap_or_default().into_iter().filter_map(|mount| mount.name).collect();
     Container {
         id: inspected.id.unwrap_or_default(),
@@ -204,5 +211,13 @@ fn container(inspected: ContainerInspectResponse) -> Container {
         restarts: inspected.restart_count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default(),
         networks,
         volumes,
+        nano_cpus: cap(limits.nano_cpus),
+        memory_bytes: cap(limits.memory),
+        cpuset: limits.cpuset_cpus.filter(|cpuset| !cpuset.is_empty()),
     }
+}
+
+/// A cap of the engine; 0 stands for none.
+fn cap(cap: Option<i64>) -> Option<u64> {
+    cap.and_then(|cap| u64::try_from(cap).ok()).filter(|cap| *cap > 0)
 }

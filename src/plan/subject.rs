@@ -75,6 +75,12 @@ pub fn subjects(cell: &CellPlan) -> IndexMap<String, Subject> {
     if cell.live_safety.is_some() {
         subjects.insert("live_safety".to_owned(), plain(SubjectKind::LiveSafety));
     }
+    if cell.durability.is_some() {
+        subjects.insert("durability".to_owned(), plain(SubjectKind::Durability));
+    }
+    if cell.growth.is_some() {
+        subjects.insert("growth".to_owned(), plain(SubjectKind::Growth));
+    }
     subjects
 }
 

@@ -101,7 +101,12 @@ fn of_watch<'a>(at: &str, watch: &'a Watch, uses: &mut Uses<'a>) {
         Watch::Containers(containers) => {
             uses.each(&format!("{at}/containers/services"), &containers.services, "services");
         }
-        Watch::Host(_) | Watch::Exec(_) => {}
+        Watch::Exec(exec) => {
+            if let Some(service) = &exec.service {
+                uses.add(format!("{at}/exec/in"), service, "services");
+            }
+        }
+        Watch::Host(_) => {}
     }
 }
 

@@ -143,9 +143,14 @@ impl Bench {
         })
     }
 
+    /// Everything that was journaled so far.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// The events of a kind so far.
     pub(crate) fn events(&self, kind: EventKind) -> Vec<&Event> {
-        let events = self.entries.iter().filter_map(|entry| match entry {
+        let events = self.entries().iter().filter_map(|entry| match entry {
             Entry::Event(event) => Some(event),
             _ => None,
         });
@@ -188,6 +193,8 @@ pub(crate) fn cell(plan: &Value) -> CellPlan {
         gates: Vec::new(),
         clean: None,
         live_safety: plan.get("live_safety").map(|safety| serde_json::from_value(safety.clone()).unwrap()),
+        durability: None,
+        growth: None,
     }
 }
 
