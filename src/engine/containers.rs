@@ -5,13 +5,17 @@ use std::{collections::HashMap, path::PathBuf};
 use bollard::{
     models::{ContainerInspectResponse, HealthStatusEnum, NetworkConnectRequest, NetworkDisconnectRequest},
     query_parameters::{
-        KillContainerOptionsBuilder, ListContainersOptionsBuilder, LogsOptionsBuilder, StopContainerOptionsBuilder,
+        KillContainerOptionsBuilder, ListContainersOptionsBuilder, LogsOptions, LogsOptionsBuilder,
+        StopContainerOptionsBuilder,
     },
 };
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::{Engine, FOLDER_LABEL, PROJECT_LABEL, SERVICE_LABEL};
+
+/// The most that is read of a log, in bytes.
+const LOG_LIMIT: usize = 1 << 20;
 
 /// One container as the engine sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -170,11 +174,25 @@ impl Engine {
     /// # Errors
     /// When the engine keeps no log of it.
     pub fn last_lines(&self, id: &str, lines: usize) -> Result<String, String> {
-        let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&lines.to_string()).build();
+        self.log(id, LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&lines.to_string()).build())
+    }
+
+    /// What it wrote since a moment, as the engine writes moments; at most the first mebibyte of it. The engine knows moments to a second
+    /// here, so lines of that second may belong to what was before.
+    ///
+    /// # Errors
+    /// When the engine keeps no log of it, or the moment is none.
+    pub fn log_since(&self, id: &str, moment: &str) -> Result<String, String> {
+        let since: Timestamp = moment.parse().map_err(|error| format!("{moment:?} is no moment: {error}"))?;
+        let second = i32::try_from(since.as_second()).map_err(|error| format!("{moment}: {error}"))?;
+        self.log(id, LogsOptionsBuilder::new().stdout(true).stderr(true).since(second).build())
+    }
+
+    fn log(&self, id: &str, options: LogsOptions) -> Result<String, String> {
         let mut stream = self.docker.logs(id, Some(options));
         self.wait(async {
             let mut text = String::new();
-            while let Some(output) = stream.next().await {
+            while let Some(output) = stream.next().await.filter(|_| text.len() < LOG_LIMIT) {
                 text.push_str(&output?.to_string());
             }
             Ok(text)

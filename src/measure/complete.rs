@@ -20,7 +20,7 @@ use crate::{
         cell::CellRecord,
         entry::{
             Custody, Drained, Entry, Event, EventKind, Ledger, Outage, ProbeRun, Published, Ran, Sample, Second, Slice,
-            Subject, WorkflowRun,
+            Subject, Timed, WorkflowRun,
         },
     },
 };
@@ -123,6 +123,9 @@ fn endings() -> Vec<Entry> {
             pid_after: Some(2),
             ended: Some("signal 9".into()),
             proven: true,
+            first_query: Timed::Seconds(3.0),
+            wal_replay: Timed::Seconds(0.5),
+            retained_replay: Timed::Seconds(0.25),
         }),
         Entry::Drained(Drained {
             window: "drain".into(),

@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    asked::Asked, durability, growth, lag, measured::Measured, pace, phases, probes, reconcile, scope, series,
+    asked::Asked, durability, growth, lag, measured::Measured, outages, pace, phases, probes, reconcile, scope, series,
     stats::count,
 };
 use crate::{
@@ -163,7 +163,7 @@ fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
         (SubjectKind::Probe, _) => probes::measure(asked),
         (SubjectKind::Publish, _) => phases::publish(asked),
         (SubjectKind::Workflow, _) => phases::workflow(asked),
-        (SubjectKind::Fault, _) => phases::fault(asked),
+        (SubjectKind::Fault, _) => outages::fault(asked),
         (SubjectKind::Drain, _) => phases::drain(asked),
         (SubjectKind::Reconcile, _) => reconcile::measure(asked),
         (SubjectKind::Ran, _) => phases::ran(asked),

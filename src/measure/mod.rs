@@ -20,6 +20,7 @@ mod lag;
 pub mod live;
 pub mod measured;
 pub mod metric;
+mod outages;
 mod pace;
 mod percentile;
 mod phases;

@@ -264,6 +264,7 @@ mod tests {
                     pid_after: Some(2),
                     ended: Some("signal 9".into()),
                     proven: *proven,
+                    ..Outage::default()
                 }),
             );
         }

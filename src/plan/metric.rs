@@ -149,6 +149,10 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "unproven" Count Lower false "outages without proof that the process ended and another took its place";
         "outage_max_s" Seconds Lower false "taken down to ready again, longest";
         "ready_max_s" Seconds Lower false "brought back to ready again, longest";
+        "first_query_s" Seconds Lower false "taken down to the first answer of the fault's `query`, longest";
+        "wal_replay_s" Seconds Lower false "PostgreSQL's replay of its write-ahead log, as its own log tells, longest";
+        "retained_replay_s" Seconds Lower false "brought back until a new subscriber had as many retained messages as before, longest";
+        "exit_code" Count Neither false "how the process ended, 128 and the number of a signal; of the last outage";
     }
     Drain {
         "settled" Count Higher false "1 when the store came to rest within the limit, else 0";

@@ -90,6 +90,11 @@ pub fn touches(header: &Header, cell: &CellPlan) -> Vec<Touch> {
     touches
 }
 
+/// A command as it is shown; one that has lines of its own must not break those of the list.
+fn in_one_line(command: &[String]) -> String {
+    command.join(" ").trim().replace('\n', "\\n")
+}
+
 struct List(Vec<Touch>);
 
 impl List {
@@ -98,7 +103,7 @@ impl List {
     }
 
     fn command(&mut self, by: &str, command: &[String]) {
-        self.add(TouchKind::Command, by, command.join(" "));
+        self.add(TouchKind::Command, by, in_one_line(command));
     }
 
     fn header(&mut self, header: &Header) {
@@ -170,7 +175,7 @@ impl List {
         match watch {
             Watch::Exec(exec) => match &exec.service {
                 Some(service) => {
-                    self.add(TouchKind::Inside, by, format!("{service}: {}", exec.command.join(" ")));
+                    self.add(TouchKind::Inside, by, format!("{service}: {}", in_one_line(&exec.command)));
                 }
                 None => self.command(by, &exec.command),
             },

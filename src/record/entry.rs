@@ -10,7 +10,7 @@ use serde_json::Value;
 
 pub use super::reading::{
     CanaryReading, Custody, Drained, InDoubt, Ledger, Outage, ProbeRun, Published, Ran, Reading, Sample, Schedule,
-    Second, SecondOutcome, Slice, WorkflowRun,
+    Second, SecondOutcome, Slice, Timed, WorkflowRun,
 };
 pub use super::target::{NeighboursCompared, ServiceInForce, TargetInForce};
 use crate::plan::checked::CheckedGate;

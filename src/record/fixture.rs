@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, EventKind, FORMAT, Host, InDoubt, Ledger,
     NeighboursCompared, Outage, PlanIdentity, ProbeRun, Ran, RunFinished, RunStarted, Sample, Second, ServiceInForce,
-    Slice, Subject, TargetInForce, WindowClosed, WindowOpened,
+    Slice, Subject, TargetInForce, Timed, WindowClosed, WindowOpened,
 };
 use crate::plan::{
     checked::{CheckedGate, Part, Window},
@@ -265,6 +265,9 @@ fn outage(at: f64) -> Entry {
         pid_after: Some(4712),
         ended: Some("signal 9".into()),
         proven: true,
+        first_query: Timed::Seconds(1.5),
+        wal_replay: Timed::unseen("the log of listener tells of no WAL replay"),
+        retained_replay: Timed::unseen("the fault names no `retained`"),
     })
 }
 

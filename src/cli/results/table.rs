@@ -39,6 +39,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     let folder = args.place.folder();
     let read = |run: &String| -> Result<RunResult, FolderError> { read_json(&folder.find_result(run)?) };
     let results = args.runs.iter().map(read).collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+    for metric in &args.add {
+        let is_known = |result: &RunResult| result.cells.iter().any(|cell| cell.metrics.contains_key(metric));
+        if !results.iter().any(is_known) {
+            let title = format!("none of these results has a metric `{metric}`");
+            return Err(Failure::arguments(title, "`scaler results show RUN --figures` lists them"));
+        }
+    }
     screen::print(&table(args.kind, &results.iter().collect::<Vec<_>>(), &args.add));
     Ok(Exit::Pass)
 }

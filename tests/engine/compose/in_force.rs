@@ -8,7 +8,7 @@ use super::bench::{docker, waiting};
 fn caps_images_and_neighbours_are_fields() {
     let (mut bench, project) = waiting("force");
     bench.done(Call::CompareOthers);
-    let in_force = bench.entries().iter().find_map(|entry| match entry {
+    let in_force = bench.entries.iter().find_map(|entry| match entry {
         Entry::Target(target) => Some(target.clone()),
         _ => None,
     });
@@ -18,7 +18,7 @@ fn caps_images_and_neighbours_are_fields() {
     assert_eq!((web.cpus, web.memory_bytes, web.cpus_clamped_from), (Some(0.25), Some(32 << 20), None));
     assert_eq!(web.image, docker(&["inspect", "--format", "{{.Image}}", &web.container]));
     assert_eq!(in_force.engine, docker(&["version", "--format", "{{.Server.Version}}"]));
-    let compared = bench.entries().iter().find_map(|entry| match entry {
+    let compared = bench.entries.iter().find_map(|entry| match entry {
         Entry::Neighbours(compared) => Some(compared.clone()),
         _ => None,
     });

@@ -17,7 +17,8 @@ fn a_watch_runs_inside_its_container() {
     web["environment"] = json!({ "ANSWER": "42" });
     web["restart"] = json!("no");
     let mut plan = stack(home.path(), &project, &json!({ "web": web }), &caps(&["web"]));
-    let watch = |command: &[&str]| json!({ "every": "1s", "exec": { "in": "web", "command": command, "series": ["answer"] } });
+    let watch =
+        |command: &[&str]| json!({ "every": "1s", "exec": { "in": "web", "command": command, "series": ["answer"] } });
     plan["watches"]["own"] = watch(&["sh", "-c", r#"echo "{\"answer\": $ANSWER}""#]);
     plan["watches"]["absent"] = watch(&["/no/such/program"]);
     plan["watches"]["failing"] = watch(&["sh", "-c", "echo it is broken >&2; exit 3"]);

@@ -143,14 +143,9 @@ impl Bench {
         })
     }
 
-    /// Everything that was journaled so far.
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
     /// The events of a kind so far.
     pub(crate) fn events(&self, kind: EventKind) -> Vec<&Event> {
-        let events = self.entries().iter().filter_map(|entry| match entry {
+        let events = self.entries.iter().filter_map(|entry| match entry {
             Entry::Event(event) => Some(event),
             _ => None,
         });
