@@ -76,6 +76,7 @@ fn last_exit_code(asked: &Asked, outages: &[&Outage], extent: &Extent) -> Measur
 mod tests {
     use super::{
         super::{
+            measured::Figure,
             metric,
             sample_cell::{cell, default_window, open_window_of, push, run, subject},
         },
@@ -112,11 +113,7 @@ mod tests {
     fn exit_codes_are_those_of_a_shell() {
         let ended = |ended: &str| Outage { ended: Some(ended.to_owned()), ..Outage::default() };
         for (words, code) in [("exit 137", 137.0), ("signal 9", 137.0), ("exit 0", 0.0)] {
-            assert_eq!(
-                asked("exit_code", &[ended(words)]).figure().map(|figure| figure.value()),
-                Some(code),
-                "{words}"
-            );
+            assert_eq!(asked("exit_code", &[ended(words)]).figure().map(Figure::value), Some(code), "{words}");
         }
         assert_eq!(asked("exit_code", &[ended("gone")]), Measured::unmeasured("`gone` is no exit code"));
         assert_eq!(asked("exit_code", &[Outage::default()]), Measured::unmeasured("the process did not end"));

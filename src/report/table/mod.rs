@@ -41,7 +41,7 @@ pub enum Kind {
 /// The table of some results, with a column for each of the metrics `add`, and a warning for whatever makes the results incomparable.
 #[must_use]
 pub fn table(kind: Kind, results: &[&RunResult], add: &[String]) -> String {
-    let mut text = match kind {
+    let text = match kind {
         Kind::Ladder => steps::ladder(results, add),
         Kind::BeforeAfter => sides::before_after(results, add),
         Kind::Crash => crash::table(results),
@@ -49,10 +49,8 @@ pub fn table(kind: Kind, results: &[&RunResult], add: &[String]) -> String {
         Kind::Disk => disk::table(results),
         Kind::Versus => sides::versus(results, add),
     };
-    for warning in warnings(results) {
-        text += &format!("\n**Not comparable:** {warning}\n");
-    }
-    text
+    let warnings = warnings(results).into_iter().map(|warning| format!("\n**Not comparable:** {warning}\n"));
+    text + &warnings.collect::<String>()
 }
 
 /// Rows in which nothing is left empty: what was not measured says so.

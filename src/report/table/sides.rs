@@ -27,11 +27,8 @@ pub(super) fn before_after(results: &[&RunResult], add: &[String]) -> String {
             }
         }
     }
-    let mut text = written(&headings, rows);
-    for (result, name) in results.iter().zip(&names) {
-        text += &format!("\n{name}: {}\n", legend(result));
-    }
-    text
+    let legends = results.iter().zip(&names).map(|(result, name)| format!("\n{name}: {}\n", legend(result)));
+    written(&headings, rows) + &legends.collect::<String>()
 }
 
 /// `before` and `after` for two runs, their identifiers for more.
