@@ -19,6 +19,7 @@ mod outage;
 pub mod ports;
 pub mod ready;
 pub mod services;
+mod signal;
 mod step;
 pub mod user;
 pub mod watched;

@@ -12,6 +12,7 @@ use super::{
     child::{Child, describe},
     ready::{Waited, wait_until_ready},
     services::Services,
+    signal::number,
     watched::Watched,
 };
 use crate::{
@@ -126,15 +127,4 @@ fn freeze(child: &Child) -> bool {
         std::thread::sleep(Duration::from_millis(1));
     }
     false
-}
-
-fn number(signal: phase::Signal) -> Signal {
-    match signal {
-        phase::Signal::SigKill => Signal::KILL,
-        phase::Signal::SigTerm => Signal::TERM,
-        phase::Signal::SigAbrt => Signal::ABORT,
-        phase::Signal::SigInt => Signal::INT,
-        phase::Signal::SigQuit => Signal::QUIT,
-        phase::Signal::SigHup => Signal::HUP,
-    }
 }

@@ -5,9 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, kill_process};
 
-use super::project::{Project, STOP_LIMIT, locked};
+use super::{
+    super::signal::number,
+    project::{Project, STOP_LIMIT, locked},
+};
 use crate::{
     engine::Container,
     plan::phase,
@@ -166,13 +169,5 @@ fn is_apart(container: &Container, how: TakeDown) -> bool {
 
 fn kill_on_host(pid: u32, signal: phase::Signal) -> Result<(), String> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("the container has no process")?;
-    let signal = match signal {
-        phase::Signal::SigKill => Signal::KILL,
-        phase::Signal::SigTerm => Signal::TERM,
-        phase::Signal::SigAbrt => Signal::ABORT,
-        phase::Signal::SigInt => Signal::INT,
-        phase::Signal::SigQuit => Signal::QUIT,
-        phase::Signal::SigHup => Signal::HUP,
-    };
-    kill_process(pid, signal).map_err(|error| format!("the signal could not be sent by host pid: {error}"))
+    kill_process(pid, number(signal)).map_err(|error| format!("the signal could not be sent by host pid: {error}"))
 }
