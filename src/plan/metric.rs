@@ -203,6 +203,7 @@ pub const AGGREGATES: &[Aggregate] = &[
         meaning: "last less first; unmeasured when a sample is below the one before it (the counter was reset)",
     },
     Aggregate { name: "per_s", meaning: "delta over the measured seconds between the two samples" },
+    Aggregate { name: "per_day", meaning: "per_s times 86,400: what a day at this rate would add" },
     Aggregate { name: "slope_per_min", meaning: "least-squares slope per minute" },
     Aggregate { name: "peak_over_first", meaning: "greatest less first: a transient's height" },
 ];

@@ -106,7 +106,7 @@ pub fn resolve_metric(subjects: &IndexMap<String, Subject>, name: &str) -> Resul
 pub fn aggregate_unit(series: Unit, aggregate: &str) -> Unit {
     match (aggregate, series) {
         ("slope_per_min", Unit::Bytes) => Unit::BytesPerMinute,
-        ("slope_per_min", _) | ("per_s", Unit::Bytes) => Unit::Number,
+        ("slope_per_min" | "per_day", _) | ("per_s", Unit::Bytes) => Unit::Number,
         ("per_s", Unit::Count | Unit::Number) => Unit::PerSecond,
         (_, unit) => unit,
     }
@@ -141,8 +141,8 @@ fn series(watch: &CheckedWatch, target: &Target) -> Option<IndexMap<String, Unit
         Watch::Process(process) => service_series(&process.services, target, PROCESS_SERIES),
         Watch::Containers(containers) => service_series(&containers.services, target, CONTAINER_SERIES),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(),
-        Watch::Sql(sql) => numbers(&mut sql.series.iter()),
-        Watch::HttpJson(json) => numbers(&mut json.series.keys()),
+        Watch::Sql(sql) => numbers(&mut sql.series.iter().chain(&sql.seconds)),
+        Watch::HttpJson(json) => numbers(&mut json.series.keys().chain(&json.seconds)),
         Watch::Prometheus(prometheus) => numbers(&mut prometheus.series.keys()),
         Watch::MqttSys(sys) => numbers(&mut sys.series.keys()),
         Watch::Exec(exec) => numbers(&mut exec.series.iter()),

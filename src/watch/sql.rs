@@ -27,7 +27,8 @@ impl Reader for SqlReader {
     fn read(&mut self) -> Reading {
         match self.store.rows(&self.watch.statement) {
             Ok(rows) => {
-                rows.rows.first().map_or_else(|| Reading::gap("the statement gave no row"), |row| self.name(row))
+                let row = rows.rows.first();
+                row.map_or_else(|| Reading::gap("the statement gave no row"), |row| self.name(row, rows.seconds))
             }
             Err(why) => Reading::gap(why),
         }
@@ -35,7 +36,7 @@ impl Reader for SqlReader {
 }
 
 impl SqlReader {
-    fn name(&self, row: &[Datum]) -> Reading {
+    fn name(&self, row: &[Datum], seconds: f64) -> Reading {
         let mut reading = Reading::default();
         for (column, series) in self.watch.series.iter().enumerate() {
             let value = match row.get(column) {
@@ -44,6 +45,9 @@ impl SqlReader {
                 None => Err(format!("the row has only {} columns", row.len())),
             };
             reading.put(series, value);
+        }
+        if let Some(series) = &self.watch.seconds {
+            reading.put(series, Ok(seconds));
         }
         reading
     }

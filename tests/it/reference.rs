@@ -4,6 +4,7 @@ mod api;
 mod around;
 mod broker;
 mod faults;
+mod gateway;
 mod hostile;
 mod listener;
 pub(crate) mod postgres;
