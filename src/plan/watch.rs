@@ -68,7 +68,7 @@ pub struct HostWatch {
     pub disk: Option<String>,
 }
 
-/// A statement. Its first row gives the series.
+/// A statement. Its first row gives the series. A text that is no number is the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlWatch {

@@ -28,12 +28,14 @@ pub(super) fn leave_out(base: &mut Node, plan: &Node) -> Vec<Problem> {
 /// A `without` in a plan that extends no other.
 pub(super) fn of_nothing(plan: &Node) -> Option<Problem> {
     let without = plan.get("without")?;
-    let problem = Problem::error("`without` leaves nothing out").at(Some(without.place.clone()), "this plan extends no other");
+    let problem =
+        Problem::error("`without` leaves nothing out").at(Some(without.place.clone()), "this plan extends no other");
     Some(problem.help("take it away, or add `extends`"))
 }
 
 fn unfit(node: &Node) -> Problem {
-    Problem::error("wrong type for `without`").at(Some(node.place.clone()), "expected a list of texts such as \"watches/lag\"")
+    Problem::error("wrong type for `without`")
+        .at(Some(node.place.clone()), "expected a list of texts such as \"watches/lag\"")
 }
 
 /// Takes one part out; the ways that there are where it went astray.

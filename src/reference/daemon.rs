@@ -97,7 +97,9 @@ pub(super) fn run(args: DaemonArgs) -> Result<(), Problems> {
             last_beat: Cell::new(Instant::now()),
         });
         let shared = counts.clone();
-        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| std::future::ready(answer(&shared, &ask))));
+        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| {
+            std::future::ready(answer(&shared, &ask))
+        }));
         tokio::task::spawn_local(beat(Duration::from_millis(args.beat_ms), table, counts.clone()));
         tokio::task::spawn_local(async move {
             loop {
@@ -117,14 +119,12 @@ fn answer(counts: &Counts, ask: &Ask) -> Reply {
         "/beats" => Reply::json(&json!({ "beats": beats, "age_s": counts.last_beat.get().elapsed().as_secs_f64() })),
         "/health" if counts.subscribed.get() => Reply::health(Ok(())),
         "/health" => Reply::health(Err("not subscribed\n".to_owned())),
-        "/truth" => Reply::json(
-            &json!({
-                "received": counts.received.get(),
-                "beats": beats,
-                "beats_failed": counts.beats_failed.get(),
-                "connects": counts.connects.get(),
-            }),
-        ),
+        "/truth" => Reply::json(&json!({
+            "received": counts.received.get(),
+            "beats": beats,
+            "beats_failed": counts.beats_failed.get(),
+            "connects": counts.connects.get(),
+        })),
         "/metrics" => {
             let mut metrics = Metrics::default();
             metrics.counter("scaler_daemon_messages_received_total", "Messages taken.", &[], counts.received.get());

@@ -41,6 +41,9 @@ impl SqlReader {
         for (column, series) in self.watch.series.iter().enumerate() {
             let value = match row.get(column) {
                 Some(Datum::Null) => Err("NULL".to_owned()),
+                Some(Datum::Text(text)) => {
+                    Datum::Text(text.clone()).number().ok_or_else(|| format!("no number, but: {text}"))
+                }
                 Some(datum) => datum.number().ok_or_else(|| format!("{datum:?} is no number")),
                 None => Err(format!("the row has only {} columns", row.len())),
             };

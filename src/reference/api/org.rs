@@ -66,7 +66,11 @@ pub(super) fn read(reader: &mut dyn Reader, ask: &Ask) -> Result<Result<Found, &
         ("/api/scale/read", Some("equip"), ..) => records(reader.equips()?, limit),
         ("/api/scale/eval", _, Some(TODAY), _) => equips_today(reader)?,
         ("/api/scale/hisRead", Some("point"), _, Some("today")) => history_today(reader, limit)?,
-        _ => return Ok(Err("known: read?filter=point|equip, eval?expr=readAll(equip).hisRead(today), hisRead?filter=point&range=today\n")),
+        _ => {
+            return Ok(Err(
+                "known: read?filter=point|equip, eval?expr=readAll(equip).hisRead(today), hisRead?filter=point&range=today\n",
+            ));
+        }
     };
     Ok(Ok(Found::Rows(rows)))
 }

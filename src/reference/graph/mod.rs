@@ -10,9 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use ureq::Agent;
 
-use super::store::{
-    Batch, Fold, History, Reader, Since, StoreError, Tagged, Totals, Whose, Writer, Written,
-};
+use super::store::{Batch, Fold, History, Reader, Since, StoreError, Tagged, Totals, Whose, Writer, Written};
 
 mod triples;
 
@@ -33,7 +31,8 @@ pub(super) struct Graph {
 impl Graph {
     /// Keeps the URL, such as `http://oxigraph:7878`; connects when it is used.
     pub(super) fn new(url: &str) -> Self {
-        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).no_delay(true).build().new_agent();
+        let agent =
+            Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).no_delay(true).build().new_agent();
         Self { agent, url: url.trim_end_matches('/').to_owned() }
     }
 
@@ -44,10 +43,8 @@ impl Graph {
 
     fn select(&self, text: String) -> Result<Vec<Row>, StoreError> {
         let request = self.agent.post(format!("{}/query", self.url)).content_type("application/sparql-query");
-        let mut answer = request
-            .header("Accept", "application/sparql-results+json")
-            .send(text)
-            .map_err(|error| trouble(&error))?;
+        let mut answer =
+            request.header("Accept", "application/sparql-results+json").send(text).map_err(|error| trouble(&error))?;
         let answer: Answer =
             answer.body_mut().with_config().limit(ANSWER_BYTES).read_json().map_err(|error| trouble(&error))?;
         Ok(answer.results.bindings)

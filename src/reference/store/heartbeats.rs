@@ -29,7 +29,8 @@ impl Heartbeats {
                 client
             }
         };
-        client.execute("INSERT INTO service_heartbeats (service, ts) VALUES ($1, clock_timestamp())", &[&self.service])?;
+        client
+            .execute("INSERT INTO service_heartbeats (service, ts) VALUES ($1, clock_timestamp())", &[&self.service])?;
         self.client = Some(client);
         Ok(())
     }

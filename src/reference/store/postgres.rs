@@ -90,7 +90,8 @@ fn insert(transaction: &mut Transaction<'_>, batch: &Batch) -> Result<Written, S
         written.rows = transaction.execute(&format!("{OFFERED} {INSERT}"), &[&topics, &times, &values])?;
         written.duplicates = offered.saturating_sub(written.rows);
         if written.duplicates > 0 {
-            let conflicts: i64 = transaction.query_one(&format!("{OFFERED} {CONFLICTS}"), &[&topics, &times, &values])?.get(0);
+            let conflicts: i64 =
+                transaction.query_one(&format!("{OFFERED} {CONFLICTS}"), &[&topics, &times, &values])?.get(0);
             written.conflicts = u64::try_from(conflicts).unwrap_or(0);
         }
     }

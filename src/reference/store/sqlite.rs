@@ -144,9 +144,10 @@ impl Reader for SqliteReader {
             Since::Today => "start of day".to_owned(),
             Since::Hours(hours) => format!("-{hours} hours"),
         };
-        let rows = statement.query_map(params![json!(topics).to_string(), since, i64::from(bucket_s) * 1_000], |row| {
-            Ok(Fold { topic: row.get(0)?, ts: row.get(1)?, rows: row.get(2)?, mean: row.get(3)? })
-        })?;
+        let rows = statement
+            .query_map(params![json!(topics).to_string(), since, i64::from(bucket_s) * 1_000], |row| {
+                Ok(Fold { topic: row.get(0)?, ts: row.get(1)?, rows: row.get(2)?, mean: row.get(3)? })
+            })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -201,6 +202,10 @@ mod tests {
         assert_eq!(reader.history(&Whose::All, 10).unwrap(), [of_a]);
         let of_b = History { topic: "b".into(), readings: vec![(1, 2.0)] };
         assert_eq!(reader.history(&Whose::Topics(vec!["b".into()]), 10).unwrap(), [of_b]);
-        assert_eq!((reader.ready(), reader.fold(&["a".into()], Since::Hours(1), 60)), (Ok(()), Ok(vec![])), "old readings");
+        assert_eq!(
+            (reader.ready(), reader.fold(&["a".into()], Since::Hours(1), 60)),
+            (Ok(()), Ok(vec![])),
+            "old readings"
+        );
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn folds_what_was_published_just_now(broker: &Broker, api: &Service) 
     publisher.publish_all(points.clone().map(|topic| tags(format!("{topic}/tags"), r#"{"point":true}"#)), true);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     for value in [1_u32, 2] {
-        let reading = |topic: &String| (topic.clone(), json!({ "value": value, "ts": now + u128::from(value) }).to_string());
+        let reading =
+            |topic: &String| (topic.clone(), json!({ "value": value, "ts": now + u128::from(value) }).to_string());
         publisher.publish_all(points.iter().map(reading), true);
     }
     until("all is stored", || broker.service.truth("/acked_by_session/listener") == 18);
@@ -78,7 +79,10 @@ pub(super) fn folds_what_was_published_just_now(broker: &Broker, api: &Service) 
     // At midnight, UTC, a reading may be yesterday's already and a stretch may end between the two.
     let expected = |row: &Value| (row["rows"].as_i64(), row["mean"].as_f64());
     let today = rows("/api/scale/eval?expr=readAll(equip).hisRead(today)");
-    assert_eq!((today.len(), expected(&today[0]), expected(&today[2])), (3, (Some(4), Some(1.5)), (Some(2), Some(1.5))));
+    assert_eq!(
+        (today.len(), expected(&today[0]), expected(&today[2])),
+        (3, (Some(4), Some(1.5)), (Some(2), Some(1.5)))
+    );
     let history = rows("/api/scale/hisRead?filter=point&limit=3&range=today");
     assert_eq!((history.len(), &history[0]["id"]), (3, &json!("fbf/scale/s0/e0/a")));
     assert_eq!(history[0]["his"][0][1], 1.5);

@@ -10,7 +10,8 @@ const PASSWORD: (&str, &str) = ("SCALER_GATEWAY_PASSWORD", "open sesame");
 fn get(service: &Service, path: &str, token: &str) -> (u16, String) {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
-    let request = agent.get(format!("http://{}{path}", service.http)).header("Authorization", format!("Bearer {token}"));
+    let request =
+        agent.get(format!("http://{}{path}", service.http)).header("Authorization", format!("Bearer {token}"));
     let mut response = request.call().unwrap();
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
@@ -49,7 +50,8 @@ fn only_who_has_logged_in_is_passed_on() {
 
 #[test]
 fn without_a_password_it_does_not_start() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_scaler")).args(["reference", "gateway"]).output().unwrap();
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_scaler")).args(["reference", "gateway"]).output().unwrap();
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("SCALER_GATEWAY_PASSWORD"));
 }
