@@ -409,8 +409,7 @@ mod tests {
             prop_assert!(text.parse::<Bytes>().is_err() || allowed::<Bytes>(&text));
             prop_assert!(text.parse::<Share>().is_err() || allowed::<Share>(&text));
             prop_assert!(text.parse::<Rate>().is_err() || allowed::<Rate>(&text));
-            type Bound = super::super::gate::Bound;
-            prop_assert!(Bound::parse(&text).is_err() || allowed::<Bound>(&text));
+            prop_assert!(crate::plan::gate::Bound::parse(&text).is_err() || allowed::<crate::plan::gate::Bound>(&text));
         }
 
         #[test]

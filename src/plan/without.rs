@@ -14,15 +14,15 @@ use crate::problem::Problem;
 pub(super) fn leave_out(base: &mut Node, plan: &Node) -> Vec<Problem> {
     let Some(without) = plan.get("without") else { return Vec::new() };
     let Data::List(entries) = &without.data else { return vec![unfit(without)] };
-    let outcomes = entries.iter().map(|entry| {
-        let way = entry.text().ok_or_else(|| unfit(entry))?;
-        take(base, way).map_err(|known| {
-            let problem = Problem::error(format!("the plan that is extended has no `{way}`"));
-            let problem = problem.at(Some(entry.place.clone()), "there is nothing to leave out");
-            offer(problem, way, known.iter().map(String::as_str), |name| quoted_as_at(Some(&entry.place), name))
-        })
-    });
-    outcomes.filter_map(Result::err).collect()
+    entries.iter().filter_map(|entry| leave_out_one(base, entry)).collect()
+}
+
+fn leave_out_one(base: &mut Node, entry: &Node) -> Option<Problem> {
+    let Some(way) = entry.text() else { return Some(unfit(entry)) };
+    let known = take(base, way).err()?;
+    let problem = Problem::error(format!("the plan that is extended has no `{way}`"));
+    let problem = problem.at(Some(entry.place.clone()), "there is nothing to leave out");
+    Some(offer(problem, way, known.iter().map(String::as_str), |name| quoted_as_at(Some(&entry.place), name)))
 }
 
 /// A `without` in a plan that extends no other.

@@ -188,15 +188,15 @@ impl Api {
 
     fn reply(&self, reader: &mut dyn Reader, ask: &Ask) -> Result<Reply, StoreError> {
         let (reply, rows) = match ask.path.as_str() {
-            "/points" => whole(self.list(reader.points()?)),
-            "/equips" => whole(self.list(reader.equips()?)),
+            "/points" => whole(&self.list(reader.points()?)),
+            "/equips" => whole(&self.list(reader.equips()?)),
             "/values" => {
                 let values = reader.history(&Whose::All, 1)?;
                 let last = values.into_iter().filter_map(|point| {
                     let (ts, value) = *point.readings.first()?;
                     Some(json!({ "topic": point.topic, "ts": ts, "value": value }))
                 });
-                whole(self.list(last.collect()))
+                whole(&self.list(last.collect()))
             }
             "/history" => match whose(ask) {
                 Err(reason) => return Ok(Reply::text(StatusCode::BAD_REQUEST, reason)),
@@ -283,7 +283,7 @@ impl Api {
 }
 
 /// A list as an answer, and its length.
-fn whole<T: Serialize>(rows: Vec<T>) -> (Reply, usize) {
+fn whole<T: Serialize>(rows: &[T]) -> (Reply, usize) {
     (Reply::json(&rows), rows.len())
 }
 

@@ -21,13 +21,12 @@ impl Heartbeats {
 
     /// Writes one beat with the database's time. A connection that was lost is made anew at the next one.
     pub(in crate::reference) fn beat(&mut self) -> Result<(), StoreError> {
-        let mut client = match self.client.take() {
-            Some(client) => client,
-            None => {
-                let mut client = self.config.connect(NoTls)?;
-                client.batch_execute(TABLE)?;
-                client
-            }
+        let mut client = if let Some(client) = self.client.take() {
+            client
+        } else {
+            let mut client = self.config.connect(NoTls)?;
+            client.batch_execute(TABLE)?;
+            client
         };
         client
             .execute("INSERT INTO service_heartbeats (service, ts) VALUES ($1, clock_timestamp())", &[&self.service])?;
