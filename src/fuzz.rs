@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use indexmap::IndexMap;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +26,12 @@ use crate::{
         touches::touches,
     },
     record::{cell::Record, fixture, fold::fold, journal},
-    report::{layout::Screen, show::show, summary::summary, table::table},
+    report::{
+        layout::Screen,
+        show::show,
+        summary::summary,
+        table::{Kind, table},
+    },
 };
 
 /// Runs cases until the time is over; each has a seed of its own.
@@ -313,7 +319,9 @@ fn journals_with_damage() {
 /// Every report of a result, and the judgement of it by its own gates.
 fn see_all(result: &RunResult) {
     let screen = Screen { utf8: true, width: Some(100) };
-    let texts = [summary(result, "a.json", screen), show(result, true, screen), table(&[result, result])];
+    let kinds = Kind::value_variants().iter().map(|kind| table(*kind, &[result, result], &[]));
+    let texts: Vec<String> =
+        [summary(result, "a.json", screen), show(result, true, screen)].into_iter().chain(kinds).collect();
     assert!(texts.iter().all(|text| !text.is_empty()));
     let bars: IndexMap<Option<u64>, _> = result.cells.iter().map(|cell| (cell.step, cell.bars.clone())).collect();
     rejudge(&result.record(), |step| bars.get(&step).cloned().unwrap_or_default());

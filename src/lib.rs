@@ -47,6 +47,8 @@
 //! | rule of plans | a function in `plan/check/`, a bad plan with its words in `tests/bad-plans/` |
 //! | metric | its name in `plan/metric.rs`, its arithmetic in `measure/` |
 //! | report | a file in `report/`, a verb in `cli/` |
+//! | table of results | a file in `report/table/`, a variant of its `Kind` |
+//! | figure made of others | its table in `plan/derived.rs`, its rule in `plan/check/derived.rs`, a file in `measure/` |
 //! | fault of the reference target | `reference/fault.rs` and the place that acts on it |
 //! | experiment | a file in `plans/`; no code |
 

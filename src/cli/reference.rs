@@ -1,9 +1,11 @@
 //! `scaler reference …`: the servers of the reference target.
 
-use super::{Exit, Outcome};
+use super::{Exit, Outcome, screen};
 use crate::reference::{self, ReferenceCommand};
 
 pub(super) fn run(command: ReferenceCommand) -> Outcome {
-    reference::run(command)?;
+    if let Some(text) = reference::run(command)? {
+        screen::print(&text);
+    }
     Ok(Exit::Pass)
 }

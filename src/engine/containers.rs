@@ -5,13 +5,17 @@ use std::{collections::HashMap, path::PathBuf};
 use bollard::{
     models::{ContainerInspectResponse, HealthStatusEnum, NetworkConnectRequest, NetworkDisconnectRequest},
     query_parameters::{
-        KillContainerOptionsBuilder, ListContainersOptionsBuilder, LogsOptionsBuilder, StopContainerOptionsBuilder,
+        KillContainerOptionsBuilder, ListContainersOptionsBuilder, LogsOptions, LogsOptionsBuilder,
+        StopContainerOptionsBuilder,
     },
 };
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::{Engine, FOLDER_LABEL, PROJECT_LABEL, SERVICE_LABEL};
+
+/// The most that is read of a log, in bytes.
+const LOG_LIMIT: usize = 1 << 20;
 
 /// One container as the engine sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +48,12 @@ pub struct Container {
     pub networks: Vec<(String, Vec<String>)>,
     /// Volumes by name.
     pub volumes: Vec<String>,
+    /// The cap on its CPUs, in billionths of one.
+    pub nano_cpus: Option<u64>,
+    /// The cap on its memory.
+    pub memory_bytes: Option<u64>,
+    /// The CPUs that it is confined to.
+    pub cpuset: Option<String>,
 }
 
 impl Container {
@@ -164,11 +174,25 @@ impl Engine {
     /// # Errors
     /// When the engine keeps no log of it.
     pub fn last_lines(&self, id: &str, lines: usize) -> Result<String, String> {
-        let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&lines.to_string()).build();
+        self.log(id, LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&lines.to_string()).build())
+    }
+
+    /// What it wrote since a moment, as the engine writes moments; at most the first mebibyte of it. The engine knows moments to a second
+    /// here, so lines of that second may belong to what was before.
+    ///
+    /// # Errors
+    /// When the engine keeps no log of it, or the moment is none.
+    pub fn log_since(&self, id: &str, moment: &str) -> Result<String, String> {
+        let since: Timestamp = moment.parse().map_err(|error| format!("{moment:?} is no moment: {error}"))?;
+        let second = i32::try_from(since.as_second()).map_err(|error| format!("{moment}: {error}"))?;
+        self.log(id, LogsOptionsBuilder::new().stdout(true).stderr(true).since(second).build())
+    }
+
+    fn log(&self, id: &str, options: LogsOptions) -> Result<String, String> {
         let mut stream = self.docker.logs(id, Some(options));
         self.wait(async {
             let mut text = String::new();
-            while let Some(output) = stream.next().await {
+            while let Some(output) = stream.next().await.filter(|_| text.len() < LOG_LIMIT) {
                 text.push_str(&output?.to_string());
             }
             Ok(text)
@@ -188,6 +212,7 @@ fn container(inspected: ContainerInspectResponse) -> Container {
     let mut networks: Vec<(String, Vec<String>)> =
         networks.into_iter().map(|(name, endpoint)| (name, endpoint.aliases.unwrap_or_default())).collect();
     networks.sort();
+    let limits = inspected.host_config.unwrap_or_default();
     let volumes = inspected.mounts.unwrap_or_default().into_iter().filter_map(|mount| mount.name).collect();
     Container {
         id: inspected.id.unwrap_or_default(),
@@ -204,5 +229,13 @@ fn container(inspected: ContainerInspectResponse) -> Container {
         restarts: inspected.restart_count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default(),
         networks,
         volumes,
+        nano_cpus: cap(limits.nano_cpus),
+        memory_bytes: cap(limits.memory),
+        cpuset: limits.cpuset_cpus.filter(|cpuset| !cpuset.is_empty()),
     }
+}
+
+/// A cap of the engine; 0 stands for none.
+fn cap(cap: Option<i64>) -> Option<u64> {
+    cap.and_then(|cap| u64::try_from(cap).ok()).filter(|cap| *cap > 0)
 }

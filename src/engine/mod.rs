@@ -3,18 +3,18 @@
 
 mod containers;
 mod events;
+mod exec;
 mod others;
 mod owned;
 mod stats;
 mod usage;
-
-use std::fmt;
 
 use bollard::Docker;
 use tokio::runtime::{Builder, Runtime};
 
 pub use containers::Container;
 pub use events::{Followed, Happened};
+pub use exec::Executed;
 pub use others::Others;
 pub use owned::Owned;
 pub use stats::Streams;
@@ -42,12 +42,6 @@ pub struct About {
     pub cgroup: String,
     /// Where it keeps images and volumes.
     pub root: String,
-}
-
-impl fmt::Display for About {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "engine {}, cgroup v{}", self.version, self.cgroup)
-    }
 }
 
 impl Engine {

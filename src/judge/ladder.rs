@@ -141,7 +141,15 @@ mod tests {
 
     fn record(cells: Vec<CellRecord>, interrupted: bool) -> Record {
         let finished = Some(RunFinished { at: 99.0, interrupted });
-        Record { started: run(), cells, around: Vec::new(), resumed: Vec::new(), finished }
+        Record {
+            started: run(),
+            cells,
+            around: Vec::new(),
+            targets: Vec::new(),
+            neighbours: Vec::new(),
+            resumed: Vec::new(),
+            finished,
+        }
     }
 
     fn verdict(words: &[(u64, Word)]) -> RunVerdict {

@@ -15,14 +15,18 @@ use super::{
     verdict::{Bottleneck, CellVerdict, GateOutcome, RunVerdict, Word},
 };
 use crate::{
-    measure::{measured::Measured, metric},
+    measure::{
+        live::{self, LiveLatency},
+        measured::Measured,
+        metric,
+    },
     plan::checked::CheckedGate,
     record::{
         cell::{CellRecord, Record, WindowSpan},
         entry::{
-            CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt, Outage,
-            PlanIdentity, ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice,
-            Subject, WorkflowRun,
+            CanaryReading, CellFinished, CellStarted, Custody, CutShort, Drained, Entry, Event, Host, InDoubt,
+            NeighboursCompared, Outage, PlanIdentity, ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted,
+            Sample, Schedule, Second, Slice, Subject, TargetInForce, WorkflowRun, looked,
         },
     },
 };
@@ -55,10 +59,22 @@ pub struct RunResult {
     pub commits: IndexMap<String, String>,
     /// What the generator reached on this host, messages acknowledged per second, if `scaler calibrate` was run.
     pub generator_ceiling_per_s: Option<f64>,
+    /// Whether the live URL could be asked; `--no-live-check` forbids it.
+    #[serde(default = "looked")]
+    pub live_check: bool,
     /// The cells in the order in which they were run.
     pub cells: Vec<CellResult>,
     /// What happened outside the cells, as it was journaled: setup, teardown, events between two cells.
     pub around: Vec<Entry>,
+    /// What was in force for the target's containers, at each start of them: caps, CPU set, images; empty for other targets.
+    #[serde(default)]
+    pub targets: Vec<TargetInForce>,
+    /// The comparisons of what else is on the engine with what was there before the target was started.
+    #[serde(default)]
+    pub neighbours: Vec<NeighboursCompared>,
+    /// The live URL's latency before, during and after the cells.
+    #[serde(default)]
+    pub live_latency: LiveLatency,
     /// How often the run went on after an interruption, and where.
     #[serde(default)]
     pub resumed: Vec<Resumed>,
@@ -160,6 +176,7 @@ impl RunResult {
             host,
             commits,
             generator_ceiling_per_s,
+            live_check,
         } = record.started.clone();
         Self {
             format,
@@ -174,8 +191,12 @@ impl RunResult {
             host,
             commits,
             generator_ceiling_per_s,
+            live_check,
             cells: record.cells.iter().map(|cell| CellResult::new(&record.started, cell)).collect(),
             around: record.around.clone(),
+            targets: record.targets.clone(),
+            neighbours: record.neighbours.clone(),
+            live_latency: live::latency(record),
             resumed: record.resumed.clone(),
             finished: record.finished.clone(),
         }
@@ -196,9 +217,12 @@ impl RunResult {
                 host: this.host,
                 commits: this.commits,
                 generator_ceiling_per_s: this.generator_ceiling_per_s,
+                live_check: this.live_check,
             },
             cells: this.cells.into_iter().map(CellResult::into_record).collect(),
             around: this.around,
+            targets: this.targets,
+            neighbours: this.neighbours,
             resumed: this.resumed,
             finished: this.finished,
         }

@@ -24,6 +24,7 @@ pub mod message;
 mod outlet;
 pub mod pace;
 pub mod packets;
+pub mod retained;
 mod segment;
 pub mod single;
 mod stamp;

@@ -12,14 +12,15 @@ use super::{
 use crate::{
     plan::{
         checked::{CheckedGate, Part},
+        derived::DURABILITY_SETTINGS,
         gate::{Comparison, Miss, Unit},
         metric::{AGGREGATES, METRICS},
     },
     record::{
         cell::CellRecord,
         entry::{
-            Custody, Drained, Entry, Event, EventKind, Ledger, Outage, ProbeRun, Published, Ran, Second, Subject,
-            WorkflowRun,
+            Custody, Drained, Entry, Event, EventKind, Ledger, Outage, ProbeRun, Published, Ran, Sample, Second, Slice,
+            Subject, Timed, WorkflowRun,
         },
     },
 };
@@ -28,6 +29,10 @@ use crate::{
 fn full_cell() -> CellRecord {
     let mut cell = cell();
     add_subjects(&mut cell);
+    for watch in ["on_server", "on_ingest"] {
+        let values = DURABILITY_SETTINGS.into_iter().map(|setting| (setting.to_owned(), 1.0)).collect();
+        push(&mut cell, Entry::Sample(Sample { at: 1.0, watch: watch.into(), values, gaps: IndexMap::new() }));
+    }
     open_window_of(&mut cell, "tags", "publish", false, 1.0, 5.0);
     open_window(&mut cell, "soak", true, 10.0, 40.0);
     for second in 0..30_u32 {
@@ -53,6 +58,8 @@ fn full_cell() -> CellRecord {
         let from = cell.until + 1.0;
         open_window_of(&mut cell, name, kind, false, from, from + 10.0);
     }
+    // The load still ran when the process was killed.
+    push(&mut cell, Entry::Slice(Slice { load: "readings".into(), from: 57.0, to: 59.0, ..slice(57.0, 1_000) }));
     for entry in endings() {
         push(&mut cell, entry);
     }
@@ -77,6 +84,10 @@ fn add_subjects(cell: &mut CellRecord) {
     subject(cell, "target", Subject::Target);
     subject(cell, "engine", Subject::Engine);
     subject(cell, "live_safety", Subject::LiveSafety);
+    subject(cell, "durability", Subject::Durability { server: "on_server".into(), ingest: "on_ingest".into() });
+    let series = || "queue.depth".to_owned();
+    let (custody, total_bytes) = ("custody".into(), Some(series()));
+    subject(cell, "growth", Subject::Growth { custody, bytes_per_row: series(), total_bytes });
 }
 
 /// The entries that end the phases.
@@ -104,14 +115,17 @@ fn endings() -> Vec<Entry> {
         Entry::Outage(Outage {
             window: "kill".into(),
             service: "listener".into(),
-            action: "stop".into(),
+            action: "kill SIGKILL".into(),
             down_at: 58.0,
             up_at: 60.0,
             ready_at: Some(61.0),
             pid_before: Some(1),
             pid_after: Some(2),
-            ended: Some("exit 0".into()),
+            ended: Some("signal 9".into()),
             proven: true,
+            first_query: Timed::Seconds(3.0),
+            wal_replay: Timed::Seconds(0.5),
+            retained_replay: Timed::Seconds(0.25),
         }),
         Entry::Drained(Drained {
             window: "drain".into(),

@@ -3,7 +3,10 @@
 
 use indexmap::IndexMap;
 
-use super::{asked::Asked, lag, measured::Measured, pace, phases, probes, reconcile, scope, series, stats::count};
+use super::{
+    asked::Asked, durability, growth, lag, measured::Measured, outages, pace, phases, probes, reconcile, scope, series,
+    stats::count,
+};
 use crate::{
     plan::{
         checked::{Part, Window},
@@ -131,6 +134,8 @@ fn kind_of(subject: &Subject) -> Option<SubjectKind> {
         Subject::Target => SubjectKind::Target,
         Subject::Engine => SubjectKind::Engine,
         Subject::LiveSafety => SubjectKind::LiveSafety,
+        Subject::Durability { .. } => SubjectKind::Durability,
+        Subject::Growth { .. } => SubjectKind::Growth,
         Subject::Phase { kind } => match kind.as_str() {
             "publish" => SubjectKind::Publish,
             "workflow" => SubjectKind::Workflow,
@@ -151,10 +156,14 @@ fn dispatch(asked: &Asked, subject: &Subject, kind: SubjectKind) -> Measured {
     match (kind, subject) {
         (_, Subject::MqttPublish { nominal_per_s, .. }) => pace::measure(asked, *nominal_per_s),
         (_, Subject::Canary { poll_ms, every_ms }) => lag::measure(asked, *poll_ms, *every_ms),
+        (_, Subject::Durability { server, ingest }) => durability::measure(asked, server, ingest),
+        (_, Subject::Growth { custody, bytes_per_row, total_bytes }) => {
+            growth::measure(asked, custody, bytes_per_row, total_bytes.as_deref())
+        }
         (SubjectKind::Probe, _) => probes::measure(asked),
         (SubjectKind::Publish, _) => phases::publish(asked),
         (SubjectKind::Workflow, _) => phases::workflow(asked),
-        (SubjectKind::Fault, _) => phases::fault(asked),
+        (SubjectKind::Fault, _) => outages::fault(asked),
         (SubjectKind::Drain, _) => phases::drain(asked),
         (SubjectKind::Reconcile, _) => reconcile::measure(asked),
         (SubjectKind::Ran, _) => phases::ran(asked),

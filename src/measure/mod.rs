@@ -11,11 +11,16 @@ mod complete;
 pub mod custody;
 #[cfg(test)]
 mod custody_tests;
+mod durability;
+mod growth;
 pub mod histogram;
 mod identity;
+pub mod kills;
 mod lag;
+pub mod live;
 pub mod measured;
 pub mod metric;
+mod outages;
 mod pace;
 mod percentile;
 mod phases;

@@ -1,4 +1,4 @@
-//! Metrics of phases that end with one entry: publish, workflow, fault, drain, exec and sql.
+//! Metrics of phases that end with one entry: publish, workflow, drain, exec and sql; [`super::outages`] has those of faults.
 //!
 //! A duration whose end was never seen is at least the time that was waited: enough to break a bar, never to meet one.
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     plan::gate::Unit,
-    record::entry::{Drained, Outage, Published, WorkflowRun},
+    record::entry::{Drained, Published, WorkflowRun},
 };
 
 /// The phase that the subject names.
@@ -23,7 +23,7 @@ pub(super) fn extent(asked: &Asked) -> Result<Extent, String> {
 }
 
 /// The entries of the phase with a metric made of them; unmeasured when the phase left none.
-fn of_phase<'a, T: 'a>(
+pub(super) fn of_phase<'a, T: 'a>(
     asked: &Asked,
     entries: impl Iterator<Item = &'a T>,
     make: impl Fn(&[&T], &Extent) -> Measured,
@@ -117,43 +117,12 @@ pub(super) fn workflow(asked: &Asked) -> Measured {
     })
 }
 
-/// A metric of a `fault` phase.
-pub(super) fn fault(asked: &Asked) -> Measured {
-    let outages = asked.cell.outages.iter().filter(|outage| outage.window == asked.subject);
-    of_phase(asked, outages, |outages: &[&Outage], extent| {
-        let n = outages.len() as u64;
-        match asked.name {
-            "outages" => Measured::value(count(outages.len()), asked.unit, n, extent),
-            "unproven" => {
-                let unproven = outages.iter().filter(|outage| !outage.proven).count();
-                Measured::value(count(unproven), asked.unit, n, extent)
-            }
-            "outage_max_s" => longest(outages, extent, |outage| outage.down_at),
-            "ready_max_s" => longest(outages, extent, |outage| outage.up_at),
-            _ => asked.unknown(),
-        }
-    })
-}
-
 /// The longest, or the first that is negative: that one says that the clock went back.
-fn longest_of(durations: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn longest_of(durations: impl Iterator<Item = f64>) -> f64 {
     durations.fold(
         0.0,
         |longest, duration| if longest < 0.0 || duration < 0.0 { longest.min(duration) } else { longest.max(duration) },
     )
-}
-
-/// The longest time from a moment until a process was ready; one that never was took at least until the end of the phase.
-fn longest(outages: &[&Outage], extent: &Extent, from: fn(&Outage) -> f64) -> Measured {
-    let durations = outages.iter().map(|outage| outage.ready_at.unwrap_or(extent.to) - from(outage));
-    let longest = longest_of(durations);
-    let figure = Measured::value(longest, Unit::Seconds, outages.len() as u64, extent);
-    match outages.iter().find(|outage| outage.ready_at.is_none()) {
-        Some(outage) => {
-            figure.bounding(Exactness::AtLeast).note(format!("at least: {} was not ready in time", outage.service))
-        }
-        None => figure,
-    }
 }
 
 /// A metric of a `drain` phase.
@@ -214,7 +183,7 @@ mod tests {
     };
     use crate::record::{
         cell::CellRecord,
-        entry::{Entry, Ran, Subject},
+        entry::{Entry, Outage, Ran, Subject},
     };
 
     /// A phase from 10 to 70 s with its closing entry.
@@ -263,6 +232,7 @@ mod tests {
             pid_after: Some(2),
             ended: Some("signal 9".into()),
             proven: ready_at.is_some(),
+            ..Outage::default()
         })
     }
 

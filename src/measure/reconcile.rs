@@ -5,6 +5,7 @@
 
 use super::{
     asked::Asked,
+    kills,
     measured::{Exactness, Extent, Measured},
     phases,
     stats::count_u64,
@@ -67,6 +68,8 @@ fn of(asked: &Asked, custody: &Custody, extent: &Extent) -> Measured {
         "in_doubt" => count(custody.in_doubt),
         "stored_per_s" => rate(1),
         "stored_per_s_per_cpu" => rate(asked.run.host.cpus),
+        "kills" => Measured::value(count_u64(kills_of(asked, custody)), asked.unit, 1, extent),
+        "loss_chance_upper" => loss_chance_upper(asked, custody, extent),
         "surplus" => lower_bound_unless_identified(custody, count(custody.surplus)),
         "changed" | "missing" | "stored_ratio" if custody.acked == 0 => {
             Measured::unmeasured("nothing was acknowledged, so nothing could be lost")
@@ -92,6 +95,27 @@ fn lower_bound_unless_identified(custody: &Custody, figure: Measured) -> Measure
     if custody.identified { figure } else { figure.bounding(Exactness::AtLeast).note(NOT_IDENTIFIED) }
 }
 
+fn kills_of(asked: &Asked, custody: &Custody) -> u64 {
+    kills::kills(asked.cell, custody).len() as u64
+}
+
+/// How rare a loss may be after no loss in so many kills. A loss that was seen has no such bound, nor what is not known to be none.
+fn loss_chance_upper(asked: &Asked, custody: &Custody, extent: &Extent) -> Measured {
+    let kills = kills_of(asked, custody);
+    let Some((upper, words)) = kills::loss_chance_upper(kills).zip(kills::in_words(kills)) else {
+        return Measured::unmeasured(kills::NO_KILL);
+    };
+    match of(&Asked { name: "missing", ..*asked }, custody, extent) {
+        Measured::Unmeasured { why } => Measured::unmeasured(why),
+        Measured::Value(missing) if missing.value() > 0.0 => Measured::unmeasured(format!(
+            "{} readings are missing: only no loss at all has such a bound",
+            missing.value()
+        )),
+        Measured::Value(_) if !custody.identified => Measured::unmeasured(NOT_IDENTIFIED),
+        Measured::Value(_) => Measured::value(upper, asked.unit, kills, extent).note(words),
+    }
+}
+
 /// Whether the last drain before the comparison settled; without a drain the plan says that the store needs none.
 fn at_rest(asked: &Asked, custody: &Extent) -> bool {
     let before = asked.cell.windows.iter().filter(|span| span.from < custody.from).rev();
@@ -104,13 +128,13 @@ mod tests {
     use super::{
         super::{
             metric,
-            sample_cell::{cell, default_window, open_window_of, push, run, subject},
+            sample_cell::{cell, default_window, open_window_of, push, run, slice, subject},
         },
         *,
     };
     use crate::record::{
         cell::CellRecord,
-        entry::{Drained, Entry, Ledger, Second, Subject},
+        entry::{Drained, Entry, Ledger, Outage, Second, Slice, Subject},
     };
 
     /// 1000 readings acknowledged over ten seconds, after a drain.
@@ -221,6 +245,53 @@ mod tests {
         assert_eq!(bound(&cell, "changed"), (1.0, Exactness::AtLeast));
         assert_eq!(bound(&cell, "missing"), (0.0, Exactness::AtLeast));
         assert_eq!(bound(&cell, "stored_ratio"), (1.0, Exactness::AtMost));
+    }
+
+    /// Kills by their moment and whether they are proven, while the load ran from 5 to 9 s.
+    fn killed(cell: &mut CellRecord, kills: &[(f64, bool)]) {
+        push(cell, Entry::Slice(Slice { from: 5.0, to: 9.0, ..slice(5.0, 1_000) }));
+        for (down_at, proven) in kills {
+            push(
+                cell,
+                Entry::Outage(Outage {
+                    window: "kill".into(),
+                    service: "listener".into(),
+                    action: "kill SIGKILL".into(),
+                    down_at: *down_at,
+                    up_at: down_at + 1.0,
+                    ready_at: Some(down_at + 2.0),
+                    pid_before: Some(1),
+                    pid_after: Some(2),
+                    ended: Some("signal 9".into()),
+                    proven: *proven,
+                    ..Outage::default()
+                }),
+            );
+        }
+    }
+
+    #[test]
+    fn no_loss_in_k_kills_is_told_with_its_bound() {
+        let mut cell = reconciled(true, |_| {});
+        assert_eq!(asked(&cell, "loss_chance_upper"), Measured::unmeasured(kills::NO_KILL));
+        killed(&mut cell, &[(6.0, true), (7.0, true), (8.0, false), (9.5, true)]);
+        assert_eq!(bound(&cell, "kills").0, 2.0, "one is not proven, one came after the load");
+        let measured = asked(&cell, "loss_chance_upper");
+        let figure = measured.figure().unwrap();
+        assert!((figure.value() - (1.0 - 0.05_f64.sqrt())).abs() < 1e-12 && figure.n == 2, "{figure:?}");
+        assert!(figure.note.as_ref().unwrap().contains("2 are few"), "{figure:?}");
+    }
+
+    #[test]
+    fn a_loss_or_what_is_not_known_has_no_bound() {
+        let lost = |custody: &mut Custody| (custody.missing, custody.stored) = (10, 990);
+        let cells =
+            [reconciled(true, lost), reconciled(false, lost), reconciled(true, |custody| custody.identified = false)];
+        for mut cell in cells {
+            killed(&mut cell, &[(6.0, true)]);
+            assert_eq!(bound(&cell, "kills").0, 1.0);
+            assert!(asked(&cell, "loss_chance_upper").figure().is_none());
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(crate) fn run() -> RunStarted {
             step_name: Some("points".into()),
             not_covered: IndexMap::new(),
             not_proven: IndexMap::new(),
+            known_as: IndexMap::new(),
         },
         host: Host {
             name: "host".into(),
@@ -52,6 +53,7 @@ pub(crate) fn run() -> RunStarted {
         },
         commits: IndexMap::new(),
         generator_ceiling_per_s: Some(10_000.0),
+        live_check: true,
     }
 }
 

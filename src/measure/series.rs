@@ -32,8 +32,6 @@ struct Samples {
 const SILENT_SHARE: f64 = 0.25;
 const SILENT_PERIODS: f64 = 5.0;
 
-const DAY_S: f64 = 86_400.0;
-
 /// `SERIES.AGGREGATE` of a watch that is sampled every `every_ms`.
 pub(super) fn measure(asked: &Asked, names: &[String], every_ms: u64) -> Measured {
     let Some((series, aggregate)) = asked.name.rsplit_once('.') else { return asked.unknown() };
@@ -139,10 +137,6 @@ impl Samples {
                 Ok((delta, seconds)) => value(Some(delta / seconds), aggregate_unit(unit, aggregate), 2),
                 Err(why) => Measured::unmeasured(why),
             },
-            "per_day" => match self.change() {
-                Ok((delta, seconds)) => value(Some(delta / seconds * DAY_S), aggregate_unit(unit, aggregate), 2),
-                Err(why) => Measured::unmeasured(why),
-            },
             "slope_per_min" => {
                 let minutes: Vec<(f64, f64)> = points.iter().map(|(at, value)| (at / 60.0, *value)).collect();
                 let slope = slope(&minutes);
@@ -223,8 +217,8 @@ mod tests {
     #[test]
     fn aggregates_of_a_counter() {
         let cell = counted([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-        let names = ["mean", "median", "min", "max", "first", "last", "delta", "per_s", "per_day", "peak_over_first"];
-        assert_eq!(names.map(|name| value(&cell, name)), [4.5, 4.5, 0.0, 9.0, 0.0, 9.0, 9.0, 1.0, 86_400.0, 9.0]);
+        let names = ["mean", "median", "min", "max", "first", "last", "delta", "per_s", "peak_over_first"];
+        assert_eq!(names.map(|name| value(&cell, name)), [4.5, 4.5, 0.0, 9.0, 0.0, 9.0, 9.0, 1.0, 9.0]);
         let slope = asked(&cell, "slope_per_min");
         let figure = slope.figure().unwrap();
         assert!(
@@ -257,7 +251,6 @@ mod tests {
         let mut cell = counted([0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]);
         cell.samples.iter_mut().for_each(|sample| sample.at = 10.0 + (sample.at - 10.5) * 0.9);
         assert!((value(&cell, "per_s") - 90.0 / 8.1).abs() < 1e-9);
-        assert!((value(&cell, "per_day") - 90.0 / 8.1 * 86_400.0).abs() < 1e-6);
     }
 
     #[test]

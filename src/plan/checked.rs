@@ -12,6 +12,7 @@ use crate::problem::{Place, Problems};
 
 use super::{
     connection::Connection,
+    derived::{Durability, Growth},
     document::{NotCovered, NotProven},
     fleet::{Fleet, Message},
     gate::{Comparison, Miss, Unit},
@@ -134,6 +135,10 @@ pub struct CellPlan {
     pub clean: Option<Clean>,
     /// When to give way.
     pub live_safety: Option<LiveSafety>,
+    /// The watches that show durability.
+    pub durability: Option<Durability>,
+    /// What growth is computed from.
+    pub growth: Option<Growth>,
 }
 
 /// A phase and its name.
@@ -304,4 +309,6 @@ pub struct Header {
     pub not_covered: Vec<NotCovered>,
     /// What a pass does not prove.
     pub not_proven: Vec<NotProven>,
+    /// Metrics to the names under which readers know them.
+    pub known_as: IndexMap<String, String>,
 }

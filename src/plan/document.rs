@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     connection::ConnectionTable,
+    derived::{Durability, Growth},
     fleet::{Fleet, Message},
     gate::Gate,
     isolation::Isolation,
@@ -88,6 +89,15 @@ pub struct Plan {
     /// What is sampled on a period while a cell runs.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub watches: IndexMap<String, WatchTable>,
+    /// The watches that show whether what is stored is durable from end to end; a result without it is not comparable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
+    /// What the store's growth is computed from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
+    /// Metrics to the names under which readers know them, for the headings of tables and beside the figures of `results show`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub known_as: IndexMap<String, String>,
     /// Timed reads, run by a `probe` phase.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub probes: IndexMap<String, ProbeTable>,

@@ -39,6 +39,10 @@ pub enum SubjectKind {
     Engine,
     /// Live-safety: the subject `live_safety`.
     LiveSafety,
+    /// Durability from end to end: the subject `durability`.
+    Durability,
+    /// What the store grows by: the subject `growth`.
+    Growth,
 }
 
 /// Which way is better.
@@ -146,6 +150,10 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "unproven" Count Lower false "outages without proof that the process ended and another took its place";
         "outage_max_s" Seconds Lower false "taken down to ready again, longest";
         "ready_max_s" Seconds Lower false "brought back to ready again, longest";
+        "first_query_s" Seconds Lower false "taken down to the first answer of the fault's `query`, longest";
+        "wal_replay_s" Seconds Lower false "PostgreSQL's replay of its write-ahead log, as its own log tells, longest";
+        "retained_replay_s" Seconds Lower false "brought back until a new subscriber had as many retained messages as before, longest";
+        "exit_code" Count Neither false "how the process ended, 128 and the number of a signal; of the last outage";
     }
     Drain {
         "settled" Count Higher false "1 when the store came to rest within the limit, else 0";
@@ -163,6 +171,8 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "stored_ratio" Ratio Higher false "1 less missing over acknowledged";
         "stored_per_s" PerSecond Higher false "rows per second between the load's first and last payload second";
         "stored_per_s_per_cpu" PerSecond Higher false "the same over the CPUs of the host";
+        "kills" Count Neither false "proven kills of processes of the target while the load ran";
+        "loss_chance_upper" Ratio Lower false "when nothing is missing after k kills, the upper 95% bound of the share of kills that lose something: 1 - 0.05^(1/k), for many kills about 3/k";
     }
     Ran {
         "seconds" Seconds Lower false "from the start to the end of the command or statement";
@@ -178,6 +188,16 @@ pub const METRICS: &[MetricSpec] = metrics! {
     }
     LiveSafety {
         "trips" Count Lower true "times that live-safety tripped";
+    }
+    Durability {
+        "comparable" Count Higher false "1 when fsync, synchronous_commit and full_page_writes were on in every reading, on the server and on the ingest path, else 0";
+    }
+    Growth {
+        "rows_per_day" Count Neither false "rows stored per second times 86,400";
+        "bytes_per_row" Bytes Lower false "bytes of a row with its indexes, at the end of the window";
+        "bytes_per_day" Bytes Lower false "bytes of a row times the rows of a day at the measured rate";
+        "bytes_per_day_at_1m_points" Bytes Lower false "the same for 1,000,000 points that report as often as the plan's";
+        "total_bytes" Bytes Lower false "bytes of the store at the end of the window";
     }
 };
 
@@ -204,7 +224,6 @@ pub const AGGREGATES: &[Aggregate] = &[
         meaning: "last less first; unmeasured when a sample is below the one before it (the counter was reset)",
     },
     Aggregate { name: "per_s", meaning: "delta over the measured seconds between the two samples" },
-    Aggregate { name: "per_day", meaning: "per_s times 86,400: what a day at this rate would add" },
     Aggregate { name: "slope_per_min", meaning: "least-squares slope per minute" },
     Aggregate { name: "peak_over_first", meaning: "greatest less first: a transient's height" },
 ];

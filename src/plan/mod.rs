@@ -6,6 +6,7 @@ pub mod bounds;
 mod check;
 pub mod checked;
 pub mod connection;
+pub mod derived;
 pub mod diff;
 pub mod document;
 pub mod env_file;

@@ -131,10 +131,26 @@ pub struct Fault {
     /// How long it may take to be ready again. Default 30s.
     #[serde(default = "thirty_seconds")]
     pub ready_within: Length,
+    /// The query whose first answer ends the outage for those who read: `PHASE.first_query_s`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// The retained messages that a new subscriber must get again: `PHASE.retained_replay_s`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained: Option<Retained>,
     /// How often the sequence is repeated. Default 1.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000))]
     pub times: u32,
+}
+
+/// Retained messages that are counted before an outage and waited for after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retained {
+    /// The `mqtt` connection.
+    pub connection: String,
+    /// The topic filter, such as `fbf/#`.
+    pub topics: String,
 }
 
 /// Who sends a signal. The engine marks a container that it killed as stopped by hand, so that no restart policy brings it back.

@@ -232,6 +232,7 @@ fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates:
         steps,
         not_covered: plan.not_covered.clone(),
         not_proven: plan.not_proven.clone(),
+        known_as: plan.known_as.clone(),
     }
 }
 

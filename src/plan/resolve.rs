@@ -49,6 +49,8 @@ pub(crate) fn resolve(plan: &Plan, step: Option<u64>, tree: &Node, problems: &mu
         teardown: resolver.phases("teardown", &plan.teardown),
         gates: Vec::new(),
         clean: plan.clean.clone(),
+        durability: plan.durability.clone(),
+        growth: plan.growth.clone(),
         live_safety: plan.live_safety.clone(),
     }
 }

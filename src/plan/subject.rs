@@ -75,6 +75,12 @@ pub fn subjects(cell: &CellPlan) -> IndexMap<String, Subject> {
     if cell.live_safety.is_some() {
         subjects.insert("live_safety".to_owned(), plain(SubjectKind::LiveSafety));
     }
+    if cell.durability.is_some() {
+        subjects.insert("durability".to_owned(), plain(SubjectKind::Durability));
+    }
+    if cell.growth.is_some() {
+        subjects.insert("growth".to_owned(), plain(SubjectKind::Growth));
+    }
     subjects
 }
 
@@ -106,7 +112,7 @@ pub fn resolve_metric(subjects: &IndexMap<String, Subject>, name: &str) -> Resul
 pub fn aggregate_unit(series: Unit, aggregate: &str) -> Unit {
     match (aggregate, series) {
         ("slope_per_min", Unit::Bytes) => Unit::BytesPerMinute,
-        ("slope_per_min" | "per_day", _) | ("per_s", Unit::Bytes) => Unit::Number,
+        ("slope_per_min", _) | ("per_s", Unit::Bytes) => Unit::Number,
         ("per_s", Unit::Count | Unit::Number) => Unit::PerSecond,
         (_, unit) => unit,
     }

@@ -28,6 +28,8 @@ pub struct Touch {
 pub enum TouchKind {
     /// A command that is run.
     Command,
+    /// A command that is run inside a container of the target.
+    Inside,
     /// A file or folder that is read or written.
     Path,
     /// A host and port, or a URL, that is talked to.
@@ -44,6 +46,7 @@ impl TouchKind {
     pub fn heading(self) -> &'static str {
         match self {
             Self::Command => "commands that are run",
+            Self::Inside => "commands that are run inside containers of the target",
             Self::Path => "files and folders",
             Self::End => "hosts and ports that are talked to",
             Self::Port => "ports that the target listens on",
@@ -87,6 +90,11 @@ pub fn touches(header: &Header, cell: &CellPlan) -> Vec<Touch> {
     touches
 }
 
+/// A command as it is shown; one that has lines of its own must not break those of the list.
+fn in_one_line(command: &[String]) -> String {
+    command.join(" ").trim().replace('\n', "\\n")
+}
+
 struct List(Vec<Touch>);
 
 impl List {
@@ -95,7 +103,7 @@ impl List {
     }
 
     fn command(&mut self, by: &str, command: &[String]) {
-        self.add(TouchKind::Command, by, command.join(" "));
+        self.add(TouchKind::Command, by, in_one_line(command));
     }
 
     fn header(&mut self, header: &Header) {
@@ -165,7 +173,12 @@ impl List {
 
     fn watch(&mut self, by: &str, watch: &Watch) {
         match watch {
-            Watch::Exec(exec) => self.command(by, &exec.command),
+            Watch::Exec(exec) => match &exec.service {
+                Some(service) => {
+                    self.add(TouchKind::Inside, by, format!("{service}: {}", in_one_line(&exec.command)));
+                }
+                None => self.command(by, &exec.command),
+            },
             Watch::Host(host) => {
                 if let Some(disk) = &host.disk {
                     self.add(TouchKind::Path, by, disk);
@@ -341,6 +354,10 @@ exec = { command = ["/teardown/*/exec/command"], within = "1s" }
         let mut external = List(Vec::new());
         let description = serde_json::json!({ "description": "/target/external/description" });
         external.target(&Target::External(serde_json::from_value(description).unwrap()));
+        let mut inside = List(Vec::new());
+        let exec = serde_json::json!({ "in": "/watches/*/exec/in", "command": ["x"], "series": ["a"] });
+        inside.watch("watch own", &Watch::Exec(serde_json::from_value(exec).unwrap()));
+        assert_eq!((inside.0[0].kind, inside.0[0].what.as_str()), (TouchKind::Inside, "/watches/*/exec/in: x"));
         let all: Vec<Touch> = [touched(&tcp), touched(&http), external.0].concat();
         let elsewhere = [
             ("/target/processes/services/*/ready/tcp", "127.0.0.1:5"),

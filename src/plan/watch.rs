@@ -140,6 +140,10 @@ pub struct MqttSysWatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecWatch {
+    /// The service of a `compose` target in whose container the command runs, by its name in `target.compose.caps`; it sees that
+    /// container's files, network and environment. Default: it runs on this host, in the plan's folder.
+    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The program and its arguments, one each; no shell is involved.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,

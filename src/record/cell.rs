@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{
-    CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, Outage, ProbeRun, Published,
-    Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice, WorkflowRun,
+    CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, InDoubt, NeighboursCompared, Outage,
+    ProbeRun, Published, Ran, Resumed, RunFinished, RunStarted, Sample, Schedule, Second, Slice, TargetInForce,
+    WorkflowRun,
 };
 use crate::plan::checked::{Part, Window};
 
@@ -21,6 +22,10 @@ pub struct Record {
     pub cells: Vec<CellRecord>,
     /// What happened outside the cells, as it was journaled: setup, teardown, events between two cells.
     pub around: Vec<Entry>,
+    /// What was in force for the target's containers, at each start of them.
+    pub targets: Vec<TargetInForce>,
+    /// The comparisons of what else is on the engine.
+    pub neighbours: Vec<NeighboursCompared>,
     /// How often the run went on after an interruption, and where.
     pub resumed: Vec<Resumed>,
     /// The end; none while the run goes on, and for ever when scaler was killed.

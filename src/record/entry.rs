@@ -10,8 +10,9 @@ use serde_json::Value;
 
 pub use super::reading::{
     CanaryReading, Custody, Drained, InDoubt, Ledger, Outage, ProbeRun, Published, Ran, Reading, Sample, Schedule,
-    Second, SecondOutcome, Slice, WorkflowRun,
+    Second, SecondOutcome, Slice, Timed, WorkflowRun,
 };
+pub use super::target::{NeighboursCompared, ServiceInForce, TargetInForce};
 use crate::plan::checked::CheckedGate;
 
 /// The version of journals and results that this program writes and reads.
@@ -57,6 +58,10 @@ pub enum Entry {
     Ran(Ran),
     /// Something worth knowing.
     Event(Event),
+    /// The target's containers were started: what is in force for them.
+    Target(TargetInForce),
+    /// What else is on the engine was compared.
+    Neighbours(NeighboursCompared),
     /// The cell ended.
     CellFinished(CellFinished),
     /// The run goes on; the cells before this entry were copied from the journal of the run that was interrupted.
@@ -86,6 +91,15 @@ pub struct RunStarted {
     pub commits: IndexMap<String, String>,
     /// What the generator reached on this host, if `scaler calibrate` was run: messages acknowledged per second.
     pub generator_ceiling_per_s: Option<f64>,
+    /// Whether the live URL could be asked; `--no-live-check` forbids it.
+    #[serde(default = "looked")]
+    pub live_check: bool,
+}
+
+/// Results before this was recorded come from runs that looked, unless their command says otherwise.
+#[must_use]
+pub fn looked() -> bool {
+    true
 }
 
 /// The plan as it was run.
@@ -116,6 +130,9 @@ pub struct PlanIdentity {
     pub not_covered: IndexMap<String, String>,
     /// What a pass does not prove: name and statement.
     pub not_proven: IndexMap<String, String>,
+    /// Metrics to the names under which readers know them.
+    #[serde(default)]
+    pub known_as: IndexMap<String, String>,
 }
 
 /// The machine that the run used.
@@ -208,6 +225,22 @@ pub enum Subject {
     Engine,
     /// Live-safety: `live_safety.trips`.
     LiveSafety,
+    /// Durability from end to end: `durability.comparable`.
+    Durability {
+        /// The watch of the settings on the server.
+        server: String,
+        /// The watch of the settings on the ingest path.
+        ingest: String,
+    },
+    /// What the store grows by.
+    Growth {
+        /// The `reconcile` phase whose rows are counted.
+        custody: String,
+        /// The series with the bytes of a row, as `WATCH.SERIES`.
+        bytes_per_row: String,
+        /// The series with the bytes of the store, as `WATCH.SERIES`.
+        total_bytes: Option<String>,
+    },
 }
 
 /// A phase begins.

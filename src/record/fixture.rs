@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 
 use super::entry::{
     CanaryReading, CellFinished, CellStarted, Custody, Drained, Entry, Event, EventKind, FORMAT, Host, InDoubt, Ledger,
-    Outage, PlanIdentity, ProbeRun, Ran, RunFinished, RunStarted, Sample, Second, Slice, Subject, WindowClosed,
-    WindowOpened,
+    NeighboursCompared, Outage, PlanIdentity, ProbeRun, Ran, RunFinished, RunStarted, Sample, Second, ServiceInForce,
+    Slice, Subject, TargetInForce, Timed, WindowClosed, WindowOpened,
 };
 use crate::plan::{
     checked::{CheckedGate, Part, Window},
@@ -25,10 +25,18 @@ pub(crate) fn run() -> Vec<Entry> {
         opened(0.1, "seed", "exec", false),
         Entry::Ran(Ran { window: "seed".into(), seconds: 0.2, wrong: None, output: "seeded\n".into() }),
         closed(0.3, "seed"),
+        Entry::Target(in_force()),
     ];
     for (number, points) in [1000, 5000, 50_000].into_iter().enumerate() {
         entries.extend(cell(number, points));
     }
+    entries.push(Entry::Neighbours(NeighboursCompared {
+        at: 100.5,
+        things: 7,
+        sha256_before: "1a".repeat(32),
+        sha256_after: "1a".repeat(32),
+        changed: Vec::new(),
+    }));
     entries.push(Entry::RunFinished(RunFinished { at: 101.0, interrupted: false }));
     entries
 }
@@ -55,6 +63,7 @@ pub(crate) fn started() -> RunStarted {
             step_name: Some("points".into()),
             not_covered: text(&[("webhooks", "no HTTP ingest on this target")]),
             not_proven: text(&[("one host", "Generator and target share this host's CPUs.")]),
+            known_as: text(&[("list-points.warm_median_s", "read?filter=point")]),
         },
         host: Host {
             name: "bench".into(),
@@ -68,6 +77,30 @@ pub(crate) fn started() -> RunStarted {
         },
         commits: text(&[("scaler", "0123456789abcdef0123456789abcdef01234567")]),
         generator_ceiling_per_s: None,
+        live_check: true,
+    }
+}
+
+/// What was in force for one container, whose cap the host could not give.
+fn in_force() -> TargetInForce {
+    let listener = ServiceInForce {
+        container: "scale-listener-1".into(),
+        image: "sha256:".to_owned() + &"2b".repeat(32),
+        cpus: Some(2.0),
+        cpus_clamped_from: Some(8.0),
+        memory_bytes: Some(1_000_000_000),
+        cpuset: Some("0-1".into()),
+        overridden_by: vec!["SCALE_CPUS_LISTENER".into()],
+    };
+    TargetInForce {
+        at: 0.4,
+        engine: "28.0.1".into(),
+        cgroup: "2".into(),
+        compose: "2.33.1".into(),
+        project: "scale".into(),
+        started_here: true,
+        services: IndexMap::from([("listener".to_owned(), listener)]),
+        allowed: Vec::new(),
     }
 }
 
@@ -232,6 +265,9 @@ fn outage(at: f64) -> Entry {
         pid_after: Some(4712),
         ended: Some("signal 9".into()),
         proven: true,
+        first_query: Timed::Seconds(1.5),
+        wal_replay: Timed::unseen("the log of listener tells of no WAL replay"),
+        retained_replay: Timed::unseen("the fault names no `retained`"),
     })
 }
 

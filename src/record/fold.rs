@@ -55,7 +55,15 @@ pub fn fold(entries: impl IntoIterator<Item = Entry>) -> Result<Record, FoldErro
 impl Record {
     /// The record of a run of which only the beginning is known.
     fn begun(started: RunStarted) -> Self {
-        Self { started, cells: Vec::new(), around: Vec::new(), resumed: Vec::new(), finished: None }
+        Self {
+            started,
+            cells: Vec::new(),
+            around: Vec::new(),
+            targets: Vec::new(),
+            neighbours: Vec::new(),
+            resumed: Vec::new(),
+            finished: None,
+        }
     }
 
     /// The record of a run whose journal is all that there is. What could not be read of it is noted in the record.
@@ -111,6 +119,9 @@ impl Fold {
             }
             (Entry::Resumed(resumed), None) => record.resumed.push(resumed),
             (Entry::RunFinished(finished), None) => record.finished = Some(finished),
+            // They hold for the whole run, whenever they became known.
+            (Entry::Target(target), _) => record.targets.push(target),
+            (Entry::Neighbours(compared), _) => record.neighbours.push(compared),
             (Entry::CellFinished(finished), cell) => {
                 let cell = cell.filter(|cell| cell.started.cell == finished.cell);
                 cell.ok_or(FoldError::CellNotOpen(finished.cell))?.finish(finished);
@@ -192,7 +203,12 @@ impl CellRecord {
             Entry::Ran(ran) => self.ran.push(ran),
             Entry::Event(event) => self.events.push(event),
             Entry::CellFinished(finished) => self.finish(finished),
-            Entry::RunStarted(_) | Entry::CellStarted(_) | Entry::Resumed(_) | Entry::RunFinished(_) => {
+            Entry::RunStarted(_)
+            | Entry::CellStarted(_)
+            | Entry::Resumed(_)
+            | Entry::RunFinished(_)
+            | Entry::Target(_)
+            | Entry::Neighbours(_) => {
                 return Err(FoldError::CellOpen(self.started.name.clone()));
             }
         }

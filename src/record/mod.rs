@@ -11,3 +11,4 @@ pub mod journal;
 mod reading;
 pub mod redact;
 pub mod resume;
+pub mod target;

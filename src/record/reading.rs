@@ -200,8 +200,32 @@ pub struct Published {
     pub wrong: Option<String>,
 }
 
-/// One outage that scaler caused.
+/// A length of time that was seen, or why it was not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timed {
+    /// Seconds.
+    Seconds(f64),
+    /// The reason, in words without a full stop.
+    Unseen(String),
+}
+
+impl Timed {
+    /// Not seen, and why.
+    #[must_use]
+    pub fn unseen(why: impl Into<String>) -> Self {
+        Self::Unseen(why.into())
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self::unseen("the record does not say")
+    }
+}
+
+/// One outage that scaler caused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outage {
     /// The phase.
     pub window: String,
@@ -223,6 +247,15 @@ pub struct Outage {
     pub ended: Option<String>,
     /// Whether the outage is proven: the process ended as meant and another one runs, or it was seen stopped.
     pub proven: bool,
+    /// Taken down to the first answer of the query that the fault names.
+    #[serde(default)]
+    pub first_query: Timed,
+    /// How long PostgreSQL replayed its write-ahead log, as its own log tells.
+    #[serde(default)]
+    pub wal_replay: Timed,
+    /// Brought back until a new subscriber had as many retained messages as before.
+    #[serde(default)]
+    pub retained_replay: Timed,
 }
 
 /// The end of a `drain` phase.

@@ -21,6 +21,7 @@ use crate::problem::Problems;
 pub mod api;
 pub mod broker;
 pub mod daemon;
+pub mod durability;
 pub mod fault;
 pub mod forward;
 pub mod gateway;
@@ -60,14 +61,17 @@ pub enum ReferenceCommand {
     Sink(sink::SinkArgs),
     /// Asks a service whether it is healthy; for the health checks of containers
     Health(health::HealthArgs),
+    /// Prints the durability settings of a connection to the store, 1 for on; for an `exec` watch `in` the listener's container
+    Durability(durability::DurabilityArgs),
 }
 
-/// Runs a service until it is told to end by SIGTERM or SIGINT.
+/// Runs a service until it is told to end by SIGTERM or SIGINT. Gives what a verb that ends by itself has to print.
 ///
 /// # Errors
 /// When an address cannot be bound, the store cannot be opened, or the broker refuses the credentials.
-pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
+pub fn run(command: ReferenceCommand) -> Result<Option<String>, Problems> {
     match command {
+        ReferenceCommand::Durability(args) => return durability::run(&args).map(Some),
         ReferenceCommand::Broker(args) => broker::run(&args),
         ReferenceCommand::Listener(args) => listener::run(args),
         ReferenceCommand::Api(args) => api::run(args),
@@ -77,7 +81,8 @@ pub fn run(command: ReferenceCommand) -> Result<(), Problems> {
         ReferenceCommand::Forward(args) => forward::run(args),
         ReferenceCommand::Sink(args) => sink::run(&args),
         ReferenceCommand::Health(args) => health::run(&args),
-    }
+    }?;
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The columns that a cell of the ladder is shown in: one table for the screen at the end, for Markdown, and for comparing runs.
+//! The columns that a cell of the ladder is shown in: one table for the screen at the end, for Markdown, and for comparing runs. A plan may
+//! say under which name its readers know a metric (`[known_as]`).
 
 use indexmap::IndexMap;
 
@@ -35,12 +36,14 @@ impl Columns {
         let named = |wanted: &dyn Fn(&Subject) -> bool| -> Vec<&str> {
             subjects.iter().filter(|(_, subject)| wanted(subject)).map(|(name, _)| *name).collect()
         };
+        let kind_is = |subject: &Subject, wanted: &str| matches!(subject, Subject::Phase { kind } if kind == wanted);
         let loads = named(&|subject| matches!(subject, Subject::MqttPublish { .. }));
-        let stores = named(&|subject| matches!(subject, Subject::Phase { kind } if kind == "reconcile"));
+        let stores = named(&|subject| kind_is(subject, "reconcile"));
+        let workflows = named(&|subject| kind_is(subject, "workflow"));
         let canaries = named(&|subject| matches!(subject, Subject::Canary { .. }));
         let probes = named(&|subject| matches!(subject, Subject::Probe { .. }));
         let mut columns = Self(Vec::new());
-        columns.extend(&loads, "offered", "offered_per_s");
+        columns.extend(&loads, "Offered/s", "offered_per_s");
         if loads.len() > 1 {
             // A load that runs in no measured window, such as one that a kill is made under, has no pace to show.
             let measured = |column: &Column| cells().any(|cell| cell.metrics.get(&column.metric).is_some_and(is_value));
@@ -48,17 +51,36 @@ impl Columns {
         }
         if let [first, _, ..] = stores[..] {
             columns.extend(&stores, "missing", "missing");
-            columns.extend(&[first], "stored", "stored_per_s");
-            columns.extend(&[first], "stored per CPU", "stored_per_s_per_cpu");
+            columns.extend(&[first], "Stored/s", "stored_per_s");
+            columns.extend(&[first], "Stored/s per CPU", "stored_per_s_per_cpu");
         } else {
-            columns.extend(&stores, "stored", "stored_per_s");
-            columns.extend(&stores, "stored per CPU", "stored_per_s_per_cpu");
+            columns.extend(&stores, "Stored/s", "stored_per_s");
+            columns.extend(&stores, "Stored/s per CPU", "stored_per_s_per_cpu");
         }
-        columns.extend(&canaries, "lag p95", "p95_s");
-        for probe in probes {
-            columns.0.push(Column { heading: probe.to_owned(), metric: format!("{probe}.warm_median_s") });
-        }
+        columns.extend(&canaries, "p95 lag", "p95_s");
+        let known = |name: &str, metric: &str| {
+            let metric = format!("{name}.{metric}");
+            Column { heading: known_as(results, &metric).unwrap_or(name).to_owned(), metric }
+        };
+        columns.0.extend(probes.iter().map(|probe| known(probe, "warm_median_s")));
+        columns.0.extend(workflows.iter().map(|workflow| known(workflow, "seconds")));
         columns
+    }
+
+    /// The same with a column for each of these metrics as well.
+    pub(super) fn with(mut self, results: &[&RunResult], metrics: &[String]) -> Self {
+        let column = |metric: &String| Column {
+            heading: known_as(results, metric).unwrap_or(metric).to_owned(),
+            metric: metric.clone(),
+        };
+        self.0.extend(metrics.iter().map(column));
+        self
+    }
+
+    /// The columns whose metrics, without their subjects, are not among these.
+    pub(super) fn without(mut self, metrics: &[&str]) -> Self {
+        self.0.retain(|column| column.metric.rsplit_once('.').is_none_or(|(_, metric)| !metrics.contains(&metric)));
+        self
     }
 
     /// One column for each subject; its name is in the heading only when there are several.
@@ -82,6 +104,11 @@ impl Columns {
 
 fn is_value(measured: &Measured) -> bool {
     matches!(measured, Measured::Value(_))
+}
+
+/// The name under which readers know a metric, if a plan says one.
+fn known_as<'a>(results: &[&'a RunResult], metric: &str) -> Option<&'a str> {
+    results.iter().find_map(|result| result.plan.known_as.get(metric)).map(String::as_str)
 }
 
 /// The name of a step in a table: its number, and which of its runs it is when it was run again.

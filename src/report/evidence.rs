@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     judge::result::CellResult,
-    record::entry::{Custody, CutShort, Drained, Entry, Event, EventKind, Outage, Published, Ran, Reading},
+    record::entry::{Custody, CutShort, Drained, Entry, Event, EventKind, Outage, Published, Ran, Reading, Timed},
 };
 
 /// The most events that are shown; all are in the result.
@@ -128,7 +128,20 @@ fn outage(outage: &Outage) -> String {
     let ended = ended.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
     let proof = if *proven { "proven" } else { "not proven" };
     let (before, after) = (pid(pid_before), pid(pid_after));
-    format!("- {window}: {service} {action} at {}{ended}, {back}; process {before} → {after}; {proof}", at(*down_at))
+    let timed = [
+        ("first query answered after", &outage.first_query),
+        ("WAL replayed in", &outage.wal_replay),
+        ("retained messages there again after", &outage.retained_replay),
+    ];
+    let timed = timed.into_iter().filter_map(|(what, timed)| match timed {
+        Timed::Seconds(seconds) => Some(format!("; {what} {seconds:.2} s")),
+        Timed::Unseen(_) => None,
+    });
+    let timed: String = timed.collect();
+    format!(
+        "- {window}: {service} {action} at {}{ended}, {back}; process {before} → {after}; {proof}{timed}",
+        at(*down_at)
+    )
 }
 
 fn ran(ran: &Ran) -> String {

@@ -59,7 +59,8 @@ fn is_number(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['≥', '≤', ' ', '-', '+']);
     let unit = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ' '));
     let has_digits = unsigned.starts_with(|c: char| c.is_ascii_digit());
-    text == UNMEASURED || has_digits && unit.len() <= 6 && !unit.contains(|c: char| c.is_ascii_digit())
+    matches!(text, UNMEASURED | "unmeasured")
+        || has_digits && unit.len() <= 6 && !unit.contains(|c: char| c.is_ascii_digit())
 }
 
 fn trimmed(table: &Table) -> String {

@@ -12,6 +12,7 @@ pub mod progress;
 pub mod rejudged;
 pub mod show;
 pub mod summary;
+mod surroundings;
 pub mod table;
 
 #[cfg(test)]

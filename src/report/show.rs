@@ -4,7 +4,7 @@
 use super::{
     evidence,
     layout::{Screen, labelled, spelt, table},
-    number, summary,
+    number, summary, surroundings,
 };
 use crate::{
     judge::{
@@ -12,6 +12,7 @@ use crate::{
         verdict::{GateOutcome, Standing},
     },
     measure::{
+        kills::NO_KILL,
         measured::{Measured, in_words},
         series::NO_COUNTER,
     },
@@ -31,9 +32,12 @@ pub fn show(result: &RunResult, figures: bool, screen: Screen) -> String {
     let commits: Vec<String> = result.commits.iter().map(|(name, commit)| format!("{name} {commit}")).collect();
     text.push_str(&labelled("Commits", &commits, screen));
     text.push_str(&labelled("Host", &[host(result)], screen));
+    for (label, lines) in surroundings::of(result) {
+        text.push_str(&labelled(label, &lines, screen));
+    }
     for cell in &result.cells {
         text.push('\n');
-        text.push_str(&show_cell(cell, figures, screen));
+        text.push_str(&show_cell(result, cell, figures, screen));
     }
     text.push_str(&evidence::around(&result.around, screen));
     spelt(text, screen)
@@ -56,7 +60,7 @@ fn bytes(bytes: u64) -> String {
     in_words(bytes as f64, crate::plan::gate::Unit::Bytes)
 }
 
-fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
+fn show_cell(result: &RunResult, cell: &CellResult, figures: bool, screen: Screen) -> String {
     let repeat = if cell.repeat > 1 { format!(" (run {} of it)", cell.repeat) } else { String::new() };
     let cause = cell.verdict.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
     let mut text = format!("{}{repeat}: {}{cause}\n", cell.name, cell.verdict.word.text());
@@ -64,7 +68,7 @@ fn show_cell(cell: &CellResult, figures: bool, screen: Screen) -> String {
     text.push_str(&labelled("Unmeasured", &unmeasured(cell), screen));
     text.push_str(&evidence::of(cell, screen));
     if figures {
-        text += &("\n".to_owned() + &all_figures(cell, screen));
+        text += &("\n".to_owned() + &all_figures(result, cell, screen));
     }
     text
 }
@@ -76,6 +80,7 @@ fn unmeasured(cell: &CellResult) -> Vec<String> {
         Measured::Value(_) => None,
     });
     let asked_for = |name: &String| cell.gates.iter().any(|gate| gate.metric == *name);
+    let reasons = reasons.filter(|(name, why)| *why != NO_KILL || asked_for(name));
     let (gauges, told): (Vec<_>, Vec<_>) =
         reasons.partition(|(name, why)| why.ends_with(NO_COUNTER) && !asked_for(name));
     let mut lines: Vec<String> = told.iter().map(|(name, why)| format!("- {name}: {why}")).collect();
@@ -129,7 +134,8 @@ fn miss(gate: &GateOutcome) -> String {
     }
 }
 
-fn all_figures(cell: &CellResult, screen: Screen) -> String {
+/// Every figure, with the name under which the plan's readers know it.
+fn all_figures(result: &RunResult, cell: &CellResult, screen: Screen) -> String {
     let headings = ["metric", "value", "95% interval", "n", "window", "remarks"];
     let rows: Vec<Vec<String>> = cell
         .metrics
@@ -143,8 +149,9 @@ fn all_figures(cell: &CellResult, screen: Screen) -> String {
                 _ => String::new(),
             };
             let note = figure.note.clone().unwrap_or_default();
+            let known = result.plan.known_as.get(name);
             Some(vec![
-                name.clone(),
+                known.map_or_else(|| name.clone(), |known| format!("{name}\n{known}")),
                 number::figure(figure),
                 interval,
                 figure.n.to_string(),

@@ -7,12 +7,18 @@ use super::{
 };
 use crate::{
     judge::{
-        result::RunResult,
+        result::{CellResult, RunResult},
         verdict::{Bottleneck, Confidence},
     },
-    measure::measured::in_words,
+    measure::{
+        kills,
+        measured::{Measured, in_words},
+    },
     plan::gate::Unit,
-    record::entry::Resumed,
+    record::{
+        cell::CellRecord,
+        entry::{Custody, Resumed},
+    },
 };
 
 /// The summary of a result that lies at `path`.
@@ -84,11 +90,34 @@ pub(super) fn answer(result: &RunResult) -> Vec<(&'static str, Vec<String>)> {
         ("Lowest fail", named(verdict.lowest_fail)),
         ("Stopped by", vec![verdict.stopped_by.clone()]),
         ("Bottleneck", verdict.bottleneck.iter().map(bottleneck).collect()),
+        (
+            "Kills",
+            result.cells.iter().zip(result.record().cells).flat_map(|(cell, record)| kills_of(cell, &record)).collect(),
+        ),
         ("Resumed", result.resumed.iter().map(|resumed| went_on(result, resumed)).collect()),
         ("Caveats", run_caveats.chain(cell_caveats).collect()),
         ("Not proven", listed(&result.plan.not_proven)),
         ("Not covered", listed(&result.plan.not_covered)),
     ]
+}
+
+/// What the kills of a cell cost, load by load: what was lost, or how rare a loss may still be when nothing was.
+fn kills_of(cell: &CellResult, record: &CellRecord) -> Vec<String> {
+    let line = |custody: &Custody| {
+        let kills = kills::kills(record, custody).len() as u64;
+        let missing = number::cell(cell.metrics.get(&format!("{}.missing", custody.window)));
+        let bounded = cell.metrics.get(&format!("{}.loss_chance_upper", custody.window));
+        let bound = bounded.and_then(Measured::figure).and_then(|figure| figure.note.clone());
+        (kills > 0).then(|| {
+            let noun = if kills == 1 { "kill" } else { "kills" };
+            let lost = || match missing.as_str() {
+                number::UNMEASURED => format!("in {kills} {noun}: what was lost is unmeasured"),
+                missing => format!("{missing} lost in {kills} {noun} of {} acknowledged readings", custody.acked),
+            };
+            format!("- {}: {}", custody.window, bound.unwrap_or_else(lost))
+        })
+    };
+    record.custody.iter().filter_map(line).collect()
 }
 
 /// Where a run went on after an interruption.

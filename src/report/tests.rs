@@ -9,7 +9,7 @@ use super::{
     rejudged::rejudged,
     show::show,
     summary::summary,
-    table::table,
+    table::{Kind, table},
 };
 use crate::{
     judge::{rejudge::rejudge, result::RunResult, verdict::Standing},
@@ -24,7 +24,7 @@ use crate::{
 
 const WIDE: Screen = Screen { utf8: true, width: Some(120) };
 
-fn golden(name: &str, text: &str) {
+pub(super) fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("SCALER_UPDATE").is_some() {
         fs::write(&path, text).unwrap();
@@ -69,12 +69,12 @@ fn a_result_in_detail() {
 fn results_side_by_side() {
     let first = RunResult::new(&record());
     let mut second = first.clone();
-    assert!(!table(&[&first, &second]).contains("Not comparable"));
+    assert!(!table(Kind::Ladder, &[&first, &second], &[]).contains("Not comparable"));
     second.run_id = "20261201T090000Z".into();
     second.host.cpus = 12;
     second.host.cpu_model = "Other | CPU".into();
     second.plan.gates_sha256 = "ef".repeat(32);
-    golden("table.md", &table(&[&first, &second]));
+    golden("table.md", &table(Kind::Ladder, &[&first, &second], &[]));
 }
 
 #[test]

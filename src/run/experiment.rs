@@ -170,6 +170,10 @@ impl Interpreter<'_> {
             let stopped = self.ask(Call::StopTarget).map(|_| ());
             self.tolerate(stopped)?;
         }
+        if !self.hurried() {
+            let looked = self.live_afterwards();
+            self.tolerate(looked)?;
+        }
         if !matches!(ending, Ending::Defect(_)) {
             let interrupted = *ending == Ending::Interrupted;
             self.record(Entry::RunFinished(RunFinished { at: self.now(), interrupted }))?;

@@ -158,6 +158,7 @@ mod tests {
             steps: if steps.is_empty() { vec![None] } else { steps.iter().copied().map(Some).collect() },
             not_covered: Vec::new(),
             not_proven: Vec::new(),
+            known_as: IndexMap::new(),
         }
     }
 

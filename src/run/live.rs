@@ -26,9 +26,9 @@ struct Guard {
     asked: Option<Ticket>,
 }
 
-/// Looks that make the baseline, and the seconds between them.
-const BASELINE_LOOKS: u32 = 5;
-const BASELINE_EVERY_S: f64 = 0.2;
+/// Looks that make the baseline, and as many afterwards, and the seconds between them.
+const LOOKS: u32 = 5;
+const LOOK_EVERY_S: f64 = 0.2;
 
 impl Interpreter<'_> {
     /// Takes the baseline before any load runs.
@@ -36,17 +36,31 @@ impl Interpreter<'_> {
         if plan.live_safety.is_none() {
             return Ok(());
         }
+        let looks = self.looks()?;
+        self.live.baseline = Some(Baseline::of(&looks).map_err(Halt::Refused)?);
+        Ok(())
+    }
+
+    /// Looks again when everything is over, so that the result shows whether the live system is as it was.
+    pub(super) fn live_afterwards(&mut self) -> Result<(), Halt> {
+        if self.live.baseline.is_none() {
+            return Ok(());
+        }
+        self.looks().map(drop)
+    }
+
+    /// A few looks while no load runs.
+    fn looks(&mut self) -> Result<Vec<LiveLook>, Halt> {
         let mut looks = Vec::new();
-        for _ in 0..BASELINE_LOOKS {
+        for _ in 0..LOOKS {
             if let Answer::Live(look) = self.ask(Call::SampleLive)? {
                 self.record(Entry::Sample(sample(self.now(), &look)))?;
                 looks.push(look);
             }
-            let next = self.now() + BASELINE_EVERY_S;
+            let next = self.now() + LOOK_EVERY_S;
             self.pause_until(next)?;
         }
-        self.live.baseline = Some(Baseline::of(&looks).map_err(Halt::Refused)?);
-        Ok(())
+        Ok(looks)
     }
 
     /// Begins to watch in a cell, with nothing bad seen yet.

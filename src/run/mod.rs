@@ -22,4 +22,5 @@ mod virtual_load;
 mod virtual_store;
 #[cfg(test)]
 mod virtual_world;
+mod wal;
 pub mod world;

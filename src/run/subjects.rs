@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use crate::{
     plan::{
         checked::{CellPlan, CheckedWatch},
+        derived::{Durability, Growth},
         gate::Unit,
         load::Load,
         metric::{CONTAINER_SERIES, HOST_SERIES, PROCESS_SERIES},
@@ -36,6 +37,12 @@ pub(super) fn subjects(plan: &CellPlan) -> IndexMap<String, Subject> {
     }
     if plan.live_safety.is_some() {
         subjects.insert("live_safety".to_owned(), Subject::LiveSafety);
+    }
+    if let Some(Durability { server, ingest }) = plan.durability.clone() {
+        subjects.insert("durability".to_owned(), Subject::Durability { server, ingest });
+    }
+    if let Some(Growth { custody, bytes_per_row, total_bytes }) = plan.growth.clone() {
+        subjects.insert("growth".to_owned(), Subject::Growth { custody, bytes_per_row, total_bytes });
     }
     subjects
 }

@@ -22,7 +22,7 @@ use crate::{
     },
     record::{
         cell::Record,
-        entry::{CutShort, Entry, EventKind},
+        entry::{CutShort, Entry, EventKind, Timed},
         fold::{Fold, fold},
     },
 };
@@ -135,7 +135,7 @@ steps = [400]
 name = "soak"
 [[phase]]
 name = "kill"
-fault = { service = "listener", kill = "SIGKILL", after = { at_least = "500ms", at_most = "1500ms", seed = 1 }, down = "2s", times = 2 }
+fault = { service = "listener", kill = "SIGKILL", after = { at_least = "500ms", at_most = "1500ms", seed = 1 }, down = "2s", times = 2, query = "rows_stored", retained = { connection = "broker", topics = "fbf/#" } }
 [[teardown]]
 name = "farewell"
 exec = { command = ["true"], within = "5s" }
@@ -305,7 +305,14 @@ fn a_repeated_fault_takes_down_and_brings_back_each_time() {
     let done = run_all(&quickstart(FAULT), Model::default());
     assert_eq!((done.count("TakeDown"), done.count("BringBack")), (2, 2));
     assert_eq!(done.words(), [(400, 1, Word::Pass)], "{:?}", done.cell(0));
-    assert_eq!(done.record().cells[0].outages.len(), 2);
+    let outages = done.record().cells[0].outages.clone();
+    assert_eq!(outages.len(), 2);
+    for outage in outages {
+        assert_eq!(outage.wal_replay, Timed::Seconds(0.25));
+        let Timed::Seconds(first_query) = outage.first_query else { panic!("{:?}", outage.first_query) };
+        assert!(first_query >= 2.0, "it was down for two seconds, not {first_query}");
+        assert!(matches!(outage.retained_replay, Timed::Seconds(seconds) if seconds > 0.0), "{outage:?}");
+    }
 }
 
 #[test]

@@ -258,6 +258,10 @@ impl VirtualWorld {
                 self.down.remove(&service);
                 (0.2, Ok(Answer::Up { at: self.now, ready_at: Some(self.now + 0.2), pid: 11 }))
             }
+            Call::Log { .. } => {
+                (0.01, Ok(Answer::Text("redo starts at 0/1\nredo done at 0/2 elapsed: 0.25 s".to_owned())))
+            }
+            Call::Retained { .. } => (0.1, Ok(Answer::Retained { messages: self.points(), at: self.now + 0.1 })),
             Call::SampleLive => {
                 let latency_s = if self.running().is_some() { self.model.live_latency_s } else { 0.01 };
                 let look = LiveLook { latency_s: Some(Ok(latency_s)), load_per_cpu: 0.5, disk_free_bytes: 1 << 40 };

@@ -148,6 +148,22 @@ pub enum Call {
         /// How long readiness may take.
         within: Duration,
     },
+    /// Read what a process of the target printed since it was last started. Answer: [`Answer::Text`].
+    Log {
+        /// The process.
+        service: String,
+    },
+    /// Subscribe anew and count the retained messages that come. Answer: [`Answer::Retained`].
+    Retained {
+        /// An `mqtt` connection.
+        connection: String,
+        /// The topic filter.
+        topics: String,
+        /// Wait for so many; without it until no more come.
+        wanted: Option<u64>,
+        /// How long they are waited for.
+        within: Duration,
+    },
     /// Compare what else is on the engine of a `compose` target with what was there before the target was started; what differs is
     /// journaled before the answer. Answer: [`Answer::Done`].
     CompareOthers,
@@ -266,6 +282,15 @@ pub enum Answer {
         ready_at: Option<f64>,
         /// Its identifier.
         pid: u32,
+    },
+    /// What was printed.
+    Text(String),
+    /// Retained messages came.
+    Retained {
+        /// How many.
+        messages: u64,
+        /// When the last of them was there.
+        at: f64,
     },
     /// What live-safety looks at.
     Live(LiveLook),

@@ -9,6 +9,8 @@ use std::{
 /// How much of a log an error quotes, in bytes and in lines.
 const QUOTED_BYTES: u64 = 4096;
 const QUOTED_LINES: usize = 12;
+/// How much of a log is read for what a process says while it starts.
+const BEGINNING_BYTES: u64 = 1 << 20;
 
 /// A log from the start of one process on.
 #[derive(Clone, Debug)]
@@ -36,6 +38,18 @@ impl Log {
             Ok(tail) => format!("its last lines ({}):\n{tail}", self.path.display()),
             Err(error) => format!("its log {} cannot be read: {error}", self.path.display()),
         }
+    }
+
+    /// What was printed since the start of the process, at most [`BEGINNING_BYTES`] of it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn beginning(&self) -> io::Result<String> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.from))?;
+        let mut bytes = Vec::new();
+        file.take(BEGINNING_BYTES).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn tail(&self) -> io::Result<String> {

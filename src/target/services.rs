@@ -107,6 +107,15 @@ impl Services {
         self.slots().iter().filter(|(_, slot)| slot.service.ends_within.is_none()).map(seen).collect()
     }
 
+    /// What a process printed since it was last started, at most the first mebibyte of it.
+    ///
+    /// # Errors
+    /// When it was never started, or its log cannot be read.
+    pub fn log(&self, name: &str) -> Result<String, String> {
+        let running = self.running(name).ok_or_else(|| format!("{name} was never started"))?;
+        running.printed().map_err(|error| format!("the log of {name} cannot be read: {error}"))
+    }
+
     /// Starts what does not run, in order; `fresh` stops everything and empties the folder first.
     ///
     /// # Errors

@@ -90,6 +90,14 @@ impl Watched {
         self.wanted.store(false, Ordering::SeqCst);
     }
 
+    /// What it printed, at most the first mebibyte of it.
+    ///
+    /// # Errors
+    /// When its log cannot be read.
+    pub fn printed(&self) -> io::Result<String> {
+        self.log.beginning()
+    }
+
     /// The last lines that it printed.
     #[must_use]
     pub fn last_words(&self) -> String {

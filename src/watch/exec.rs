@@ -1,12 +1,13 @@
-//! A command that prints a number or a JSON object of numbers.
+//! A command that prints a number or a JSON object of numbers, on this host or inside a container of the target.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
 use crate::{
+    engine::Executed,
     plan::{quantity::Length, watch::ExecWatch},
-    target::{command, launcher::Launcher},
+    target::{command, compose::Project, launcher::Launcher, log::last_lines},
     watch::{
         Surroundings,
         sampler::{Reader, Reading},
@@ -19,27 +20,53 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 /// Runs a command for each reading.
 pub(super) struct ExecReader {
     watch: ExecWatch,
-    launcher: Arc<Launcher>,
-    folder: PathBuf,
+    place: Place,
     within: Duration,
 }
 
+/// Where the command runs.
+enum Place {
+    /// On this host, in the plan's folder.
+    Host(Arc<Launcher>, PathBuf),
+    /// Inside the container of a service.
+    Container(Arc<Project>, String),
+}
+
 impl ExecReader {
-    pub(super) fn new(watch: &ExecWatch, every: Length, around: &Surroundings) -> Self {
-        Self {
-            watch: watch.clone(),
-            launcher: Arc::clone(&around.launcher),
-            folder: around.ends.plan_folder().to_owned(),
-            within: every.0.max(COMMAND_LIMIT),
+    pub(super) fn new(watch: &ExecWatch, every: Length, around: &Surroundings) -> Result<Self, String> {
+        let place = match &watch.service {
+            None => Place::Host(Arc::clone(&around.launcher), around.ends.plan_folder().to_owned()),
+            Some(service) => {
+                let project = around.project.as_ref().ok_or("the target has no containers")?;
+                Place::Container(Arc::clone(project), service.clone())
+            }
+        };
+        Ok(Self { watch: watch.clone(), place, within: every.0.max(COMMAND_LIMIT) })
+    }
+
+    /// Exit status, standard output and standard error.
+    fn run(&self) -> Result<(i64, String, String), String> {
+        let command = &self.watch.command;
+        match &self.place {
+            Place::Host(launcher, folder) => {
+                let output = command::run(launcher, command, folder, self.within)?;
+                Ok((i64::from(output.status), output.stdout, output.stderr))
+            }
+            Place::Container(project, service) => {
+                let Executed { code, stdout, stderr } = project.exec(service, command, self.within)?;
+                // A program that is not there is told on standard output, by the engine.
+                let said = if stderr.is_empty() && code != 0 { stdout.clone() } else { stderr };
+                Ok((code, stdout, last_lines(&said)))
+            }
         }
     }
 }
 
 impl Reader for ExecReader {
     fn read(&mut self) -> Reading {
-        match command::run(&self.launcher, &self.watch.command, &self.folder, self.within) {
-            Ok(output) if output.status == 0 => read(&output.stdout, &self.watch.series),
-            Ok(output) => Reading::gap(format!("status {}: {}", output.status, output.stderr)),
+        match self.run() {
+            Ok((0, stdout, _)) => read(&stdout, &self.watch.series),
+            Ok((status, _, said)) => Reading::gap(format!("status {status}: {said}")),
             Err(why) => Reading::gap(why),
         }
     }

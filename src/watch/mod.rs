@@ -99,7 +99,7 @@ pub fn start(name: &str, plan: &CheckedWatch, around: &Surroundings) -> Result<R
         Watch::Sql(watch) => Box::new(sql::SqlReader::new(watch, &around.ends)?),
         Watch::HttpJson(watch) => Box::new(http_json::HttpJsonReader::new(watch, &around.ends)?),
         Watch::Prometheus(watch) => Box::new(prometheus::PrometheusReader::new(watch, &around.ends)?),
-        Watch::Exec(watch) => Box::new(exec::ExecReader::new(watch, plan.every, around)),
+        Watch::Exec(watch) => Box::new(exec::ExecReader::new(watch, plan.every, around)?),
         Watch::MqttSys(watch) => Box::new(mqtt_sys::MqttSysReader::new(name, watch, &around.ends)?),
         Watch::Canary(canary) => {
             return Singing::start(name, plan.every.0, canary, around).map(Running::Canary);

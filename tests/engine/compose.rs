@@ -2,6 +2,8 @@
 
 mod bench;
 mod faults;
+mod in_force;
+mod inside;
 mod neighbours;
 mod plans;
 mod verbs;

@@ -67,7 +67,16 @@ fn a_killed_run_is_recovered_shown_and_judged_again() {
     expect(&scaler(&["list"]), 0, &["inconclusive, interrupted"]);
     expect(&scaler(&["show", "20261130T18"]), 0, &["points=1000: inconclusive", "Cut short     interrupted"]);
     expect(&scaler(&["show", NAME, "--figures"]), 0, &["readings.acked_per_s"]);
-    expect(&scaler(&["table", NAME, path.to_str().expect("UTF-8")]), 0, &["| 20261130T180000Z | quickstart | 1000 |"]);
+    let twice = [NAME, path.to_str().expect("UTF-8")];
+    let table = |kind: &str| scaler(&[&["table", "--as", kind][..], &twice].concat());
+    expect(&scaler(&[&["table"][..], &twice].concat()), 0, &["| Points |", "| 20261130T180000Z | quickstart |"]);
+    expect(&table("host"), 0, &["| Run ", "Max sustained points"]);
+    expect(&table("before-after"), 0, &["before: run `20261130T180000Z`"]);
+    expect(&table("crash"), 0, &["No process was killed under a load"]);
+    expect(&table("disk"), 0, &["Bytes/day at 1M points", "unmeasured"]);
+    expect(&table("versus"), 0, &["RAM / disk"]);
+    expect(&scaler(&["table", NAME, "--add", "lag.lost"]), 0, &["| lag.lost |"]);
+    expect(&scaler(&["table", NAME, "--add", "lag.lots"]), 3, &["none of these results has a metric `lag.lots`"]);
     expect(&scaler(&["judge", NAME]), 2, &["none: the bars are the same", "inconclusive"]);
 }
 

@@ -57,4 +57,18 @@ pub(super) fn only_there(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             problems.push(problem.at(place, only).help("use `process`"));
         }
     }
+    inside(scene, only, problems);
+}
+
+/// A command can run inside a container only where scaler has some.
+pub(super) fn inside(scene: &Scene<'_>, only: &str, problems: &mut Vec<Problem>) {
+    for (name, watch) in &scene.cell.watches {
+        if let Watch::Exec(exec) = &watch.watch
+            && exec.service.is_some()
+        {
+            let place = scene.key(&format!("{}/exec/in", join("/watches", name)));
+            let problem = Problem::error(format!("`{name}` runs a command in a container, and this target has none"));
+            problems.push(problem.at(place, only));
+        }
+    }
 }

@@ -108,7 +108,9 @@ impl Resolver<'_> {
                 let around = [&self.cell.setup, &self.cell.teardown].into_iter().flatten();
                 let reason = match (subject, around.into_iter().any(|named| named.name == subject)) {
                     (_, true) => format!("`{subject}` runs outside the cells, and a gate judges a cell"),
-                    ("live_safety", _) => "the plan has no `[live_safety]`".to_owned(),
+                    ("live_safety" | "durability" | "growth", _) if !self.subjects.contains_key(subject) => {
+                        format!("the plan has no `[{subject}]`")
+                    }
                     ("engine", _) if !self.subjects.contains_key("engine") => {
                         "only a `compose` target has an engine".to_owned()
                     }

@@ -4,6 +4,7 @@
 //! what one may hope.
 
 mod compose;
+mod derived;
 mod ends;
 mod fleet;
 mod gates;
@@ -94,6 +95,7 @@ pub(crate) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         order::check,
         ladder::check,
         samples::check,
+        derived::check,
     ];
     for check in CHECKS {
         check(scene, problems);

@@ -6,7 +6,7 @@ use super::Scene;
 use crate::{plan::tree::join, problem::Problem};
 
 /// Subjects that every plan has.
-const RESERVED: &[&str] = &["target", "engine", "live_safety"];
+const RESERVED: &[&str] = &["target", "engine", "live_safety", "durability", "growth"];
 
 pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     spelling(scene, problems);

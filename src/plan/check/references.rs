@@ -101,7 +101,12 @@ fn of_watch<'a>(at: &str, watch: &'a Watch, uses: &mut Uses<'a>) {
         Watch::Containers(containers) => {
             uses.each(&format!("{at}/containers/services"), &containers.services, "services");
         }
-        Watch::Host(_) | Watch::Exec(_) => {}
+        Watch::Exec(exec) => {
+            if let Some(service) = &exec.service {
+                uses.add(format!("{at}/exec/in"), service, "services");
+            }
+        }
+        Watch::Host(_) => {}
     }
 }
 
@@ -121,7 +126,15 @@ fn of_phase<'a>(at: &str, phase: &'a Phase, found: &mut Vec<Use<'a>>) {
         }
         Phase::Probe(probe) => uses.each(&format!("{at}/probe/probes"), &probe.probes, "probes"),
         Phase::Workflow(workflow) => uses.add(format!("{at}/workflow/run"), &workflow.run, "workflows"),
-        Phase::Fault(fault) => uses.add(format!("{at}/fault/service"), &fault.service, "services"),
+        Phase::Fault(fault) => {
+            uses.add(format!("{at}/fault/service"), &fault.service, "services");
+            if let Some(query) = &fault.query {
+                uses.add(format!("{at}/fault/query"), query, "queries");
+            }
+            if let Some(retained) = &fault.retained {
+                uses.connection(&format!("{at}/fault/retained"), &retained.connection, MQTT);
+            }
+        }
         Phase::Drain(drain) => {
             uses.each(&format!("{at}/drain/stop"), &drain.stop, "loads");
             if let Some(canary) = &drain.canary {

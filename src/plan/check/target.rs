@@ -176,6 +176,7 @@ fn external(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
             problems.push(problem.at(place, why).help("take its numbers over HTTP, with `prometheus` or `http_json`"));
         }
     }
+    super::compose::inside(scene, why, problems);
 }
 
 fn faults(scene: &Scene<'_>, problems: &mut Vec<Problem>) {

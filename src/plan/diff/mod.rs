@@ -157,7 +157,7 @@ impl Topic {
             "connections" => Self::Connections,
             "fleet" | "messages" | "loads" | "ladder" => Self::Load,
             "setup" | "phase" | "teardown" => Self::Phases,
-            "queries" | "watches" | "probes" | "workflows" => Self::Measurement,
+            "queries" | "watches" | "probes" | "workflows" | "durability" | "growth" => Self::Measurement,
             "vars" => Self::Variables,
             _ => Self::Words,
         }

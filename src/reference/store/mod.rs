@@ -194,4 +194,12 @@ impl Location {
             Self::Postgres(url) => Ok(Box::new(postgres::PostgresReader::open(url)?)),
         }
     }
+
+    /// The durability settings of a connection of its own, by their names.
+    pub(super) fn durability(&self) -> Result<Vec<(&'static str, bool)>, StoreError> {
+        match self {
+            Self::Sqlite(_) => Err(StoreError("only PostgreSQL has these settings".to_owned())),
+            Self::Postgres(url) => postgres::durability(url),
+        }
+    }
 }

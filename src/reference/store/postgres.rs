@@ -118,6 +118,16 @@ fn insert_tags(transaction: &mut Transaction<'_>, all: &[Tags]) -> Result<(), St
     Ok(())
 }
 
+/// The settings that decide whether a commit survives a crash, as this connection has them.
+pub(super) fn durability(url: &str) -> Result<Vec<(&'static str, bool)>, StoreError> {
+    let mut client = config(url)?.connect(NoTls)?;
+    let setting = |setting: &'static str| {
+        let row = client.query_one("SELECT current_setting($1)", &[&setting])?;
+        Ok((setting, row.get::<_, String>(0) == "on"))
+    };
+    ["fsync", "synchronous_commit", "full_page_writes"].into_iter().map(setting).collect()
+}
+
 /// A reader with a connection of its own.
 pub(super) struct PostgresReader(Client);
 

@@ -5,9 +5,12 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::{
-    interpreter::{Halt, Interpreter},
-    world::{Answer, Call, TakeDown},
+use super::{
+    super::{
+        interpreter::{Halt, Interpreter},
+        world::{Answer, Call, TakeDown},
+    },
+    recovery::Recovery,
 };
 use crate::{
     plan::phase::{Fault, RandomWait, Sender},
@@ -33,6 +36,7 @@ impl Interpreter<'_> {
     /// One outage: down, wait, up, ready. What is down is remembered, so that it comes back whatever happens in between.
     fn outage(&mut self, window: &str, fault: &Fault) -> Result<Outage, Halt> {
         let how = how(fault);
+        let retained = self.retained_before(fault)?;
         self.standing.down.push(fault.service.clone());
         let Answer::Down { at: down_at, pid, ended, proven } =
             self.ask(Call::TakeDown { service: fault.service.clone(), how })?
@@ -42,6 +46,10 @@ impl Interpreter<'_> {
         self.pause_until(down_at + fault.down.as_secs_f64())?;
         let (up_at, ready_at, pid_after) = self.bring_back(&fault.service, fault.ready_within.0)?;
         let replaced = how.keeps_process() == (pid_after == pid);
+        let recovery = match ready_at {
+            Some(_) => self.recovery(fault, how, (down_at, up_at), retained.as_ref())?,
+            None => Recovery::of_none_that_was_ready(),
+        };
         Ok(Outage {
             window: window.to_owned(),
             service: fault.service.clone(),
@@ -53,6 +61,9 @@ impl Interpreter<'_> {
             pid_after: Some(pid_after),
             ended,
             proven: proven && replaced,
+            first_query: recovery.first_query,
+            wal_replay: recovery.wal_replay,
+            retained_replay: recovery.retained_replay,
         })
     }
 

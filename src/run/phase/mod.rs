@@ -7,6 +7,7 @@ mod hold;
 mod probe;
 mod publish;
 mod reconcile;
+mod recovery;
 mod sql;
 mod workflow;
 

@@ -9,6 +9,7 @@ use std::{
 use super::{RealWorldConfig, live, loads::Loads, pool::Pool, publish::Courier, target::Subject};
 use crate::{
     ends::{Ends, NumberQuery},
+    load::retained::{self, Retained},
     plan::checked::CellPlan,
     run::{
         emit::Emit,
@@ -88,6 +89,10 @@ impl Hands {
                 return self.target.take_down(&service, how);
             }
             Call::BringBack { service, within } => return self.target.bring_back(&service, within),
+            Call::Log { service } => self.target.log(&service).map(Answer::Text),
+            Call::Retained { connection, topics, wanted, within } => {
+                self.retained(&connection, &topics, wanted, within)
+            }
             Call::CompareOthers => return self.target.compare_others(),
             Call::UsePlan(plan) => {
                 self.use_plan(*plan);
@@ -117,6 +122,20 @@ impl Hands {
             Call::SampleLive => self.sample_live(),
         };
         answer.map_err(Failure::Failed)
+    }
+
+    fn retained(
+        &self,
+        connection: &str,
+        topics: &str,
+        wanted: Option<u64>,
+        within: Duration,
+    ) -> Result<Answer, String> {
+        let plan = self.plan()?;
+        let mqtt = plan.ends.mqtt(connection)?;
+        let ca_pem = plan.ends.ca_pem(mqtt)?;
+        let Retained { messages, at } = retained::count(mqtt, ca_pem.as_deref(), topics, wanted, within)?;
+        Ok(Answer::Retained { messages, at: at.saturating_duration_since(self.config.clock.start).as_secs_f64() })
     }
 
     fn start_target(&self, fresh: bool) -> Result<Answer, Failure> {

@@ -93,6 +93,14 @@ impl Subject {
         }
     }
 
+    /// What a process printed since it was last started.
+    pub(super) fn log(&self, service: &str) -> Result<String, String> {
+        match self.project().map_err(|failure| failure.reason().to_owned())? {
+            Some(project) => project.log(service),
+            None => self.services.log(service),
+        }
+    }
+
     pub(super) fn compare_others(&self) -> Result<Answer, Failure> {
         if let Some(project) = self.project()? {
             project.compare_others().map_err(Failure::Failed)?;

@@ -3,6 +3,7 @@
 
 mod command;
 mod effective;
+mod in_force;
 mod outage;
 mod overrides;
 mod project;
@@ -10,6 +11,6 @@ mod sources;
 mod stack;
 
 pub use command::Refused;
-pub use overrides::{Overridden, overrides};
+pub use overrides::{Origin, Overridden, overrides};
 pub use project::Project;
 pub use stack::{Examined, Neighbours, Stack};

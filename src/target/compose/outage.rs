@@ -138,6 +138,15 @@ impl Project {
         Ok(Answer::Up { at, ready_at, pid })
     }
 
+    /// What the container of a service printed since it was last started.
+    ///
+    /// # Errors
+    /// When there is none, or the engine keeps no log of it.
+    pub fn log(&self, service: &str) -> Result<String, String> {
+        let container = self.one(service).map_err(|failure| failure.reason().to_owned())?;
+        self.engine.log_since(&container.id, &container.started_at)
+    }
+
     /// Whether the engine's restart policy started it again. A container that the engine itself killed is `exited` and stays so.
     fn came_back_by_itself(&self, container: &Container) -> bool {
         match container.status.as_str() {

@@ -10,15 +10,27 @@ use crate::plan::{
     target::{Caps, Compose},
 };
 
+/// The environment variable of the CPU set.
+const CPUSET: &str = "SCALE_CPUSET";
+
 /// The override, and what differs from the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overridden {
     /// The override as a Compose file (JSON is YAML).
     pub text: String,
-    /// The CPU set of the stack.
-    pub cpuset: Option<String>,
+    /// Service to what is not as the plan says.
+    pub origins: IndexMap<String, Origin>,
     /// What the environment or the host changed, in words; part of the result.
     pub notes: Vec<String>,
+}
+
+/// Where the caps of a service come from, as far as that is not the plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// The CPUs that were asked for, when the cap was lowered to those of the host.
+    pub cpus_clamped_from: Option<f64>,
+    /// The environment variables that a cap or the CPU set comes from.
+    pub overridden_by: Vec<String>,
 }
 
 /// Makes the override for the services of a config. `environment` reads a variable of scaler's own environment.
@@ -32,13 +44,16 @@ pub fn overrides(
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Overridden, String> {
     let mut notes = Vec::new();
-    let cpuset =
-        environment("SCALE_CPUSET").inspect(|set| notes.push(format!("SCALE_CPUSET: all services on the CPUs {set}")));
-    let cpuset = cpuset.or_else(|| plan.cpuset.clone());
+    let asked = environment(CPUSET).inspect(|set| notes.push(format!("{CPUSET}: all services on the CPUs {set}")));
+    let by_environment: Vec<String> = asked.iter().map(|_| CPUSET.to_owned()).collect();
+    let cpuset = asked.or_else(|| plan.cpuset.clone());
+    let mut origins = IndexMap::new();
     let mut services = Map::new();
     for (name, service) in config.get("services").and_then(Value::as_object).into_iter().flatten() {
-        let wanted = wanted_caps(name, plan, environment, &mut notes)?;
-        let mut table = caps_table(name, service, wanted, host_cpus, &mut notes);
+        let mut origin = Origin { overridden_by: by_environment.clone(), ..Origin::default() };
+        let wanted = wanted_caps(name, plan, environment, &mut origin, &mut notes)?;
+        let mut table = caps_table(name, service, wanted, host_cpus, &mut origin, &mut notes);
+        origins.insert(name.clone(), origin);
         if let Some(cpuset) = &cpuset {
             table.insert("cpuset".to_owned(), cpuset.clone().into());
         }
@@ -50,7 +65,7 @@ pub fn overrides(
         services.insert(name.clone(), Value::Object(table));
     }
     let text = json!({ "services": services, "x-scaler-sensor": format!("${{{SENSOR}}}") }).to_string();
-    Ok(Overridden { text, cpuset, notes })
+    Ok(Overridden { text, origins, notes })
 }
 
 /// CPUs and memory that the plan or the environment asks for.
@@ -64,6 +79,7 @@ fn wanted_caps(
     name: &str,
     plan: &Compose,
     environment: &dyn Fn(&str) -> Option<String>,
+    origin: &mut Origin,
     notes: &mut Vec<String>,
 ) -> Result<Wanted, String> {
     let planned = plan.caps.get(name).copied();
@@ -74,11 +90,13 @@ fn wanted_caps(
         let cpus = text.parse::<f64>().ok().filter(|cpus| *cpus >= 0.01 && cpus.is_finite());
         wanted.cpus = Some(cpus.ok_or_else(|| format!("{variable}: {text:?} is not a number of CPUs"))?);
         notes.push(format!("{variable}: {name} is capped at {text} CPUs"));
+        origin.overridden_by.push(variable);
     }
     let variable = format!("SCALE_MEM_{suffix}");
     if let Some(text) = environment(&variable) {
         wanted.memory = Some(text.parse().map_err(|error| format!("{variable}: {error}"))?);
         notes.push(format!("{variable}: {name} is capped at {text}"));
+        origin.overridden_by.push(variable);
     }
     Ok(wanted)
 }
@@ -90,6 +108,7 @@ fn caps_table(
     service: &Value,
     wanted: Wanted,
     host_cpus: u64,
+    origin: &mut Origin,
     notes: &mut Vec<String>,
 ) -> Map<String, Value> {
     let deployed = |key: &str| service.pointer(&format!("/deploy/resources/limits/{key}"));
@@ -98,6 +117,7 @@ fn caps_table(
     let mut cpus = wanted.cpus;
     if let Some(over) = wanted.cpus.or(written).filter(|cpus| *cpus > host) {
         notes.push(format!("{name}: the cap of {over} CPUs is lowered to the {host_cpus} of this host"));
+        origin.cpus_clamped_from = Some(over);
         cpus = Some(host);
     }
     let memory = wanted.memory.map(|memory| memory.0.to_string());

@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Examined, Neighbours, Refused, Stack};
+use super::{Examined, Neighbours, Refused, Stack, in_force};
 use crate::{
-    engine::{Container, Engine, Followed, Happened, Others},
-    record::entry::EventKind,
+    engine::{About, Container, Engine, Executed, Followed, Happened, Others},
+    record::entry::{Entry, EventKind, NeighboursCompared, TargetInForce},
     run::{emit::Emit, world::Failure},
     target::ports,
 };
@@ -94,6 +94,20 @@ impl Project {
     /// When the engine does not answer.
     pub fn containers(&self) -> Result<Vec<Container>, String> {
         self.engine.containers(Some(self.name()))
+    }
+
+    /// Runs a command inside the container of a service.
+    ///
+    /// # Errors
+    /// When the service has no container that runs, or the command does not end in time.
+    pub fn exec(&self, service: &str, command: &[String], within: Duration) -> Result<Executed, String> {
+        let containers = self.containers()?;
+        let container = containers.iter().find(|container| container.service == service);
+        let container = container.ok_or_else(|| format!("the target has no container of the service `{service}`"))?;
+        if !container.is_running() {
+            return Err(format!("the container of {service} is {}", container.status));
+        }
+        self.engine.exec(&container.id, command, within)
     }
 
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
@@ -206,25 +220,17 @@ impl Project {
 
     /// What is in force, for the result.
     fn tell(&self, examined: &Examined) {
-        let note = |detail: String| self.emit.event(EventKind::Note, "target", detail);
-        if let Ok(about) = self.engine.about() {
-            let cpuset = examined.overridden.cpuset.as_deref().unwrap_or("all");
-            note(format!("{about}, Compose {}, CPUs {cpuset}", examined.compose_version));
+        let containers = self.containers().unwrap_or_default();
+        for Container { name, pid, service, .. } in &containers {
+            self.emit.event(EventKind::Started, service, format!("container {name}, process {pid}"));
         }
-        examined.overridden.notes.iter().chain(&examined.guarded.allowed).cloned().for_each(note);
-        for container in self.containers().unwrap_or_default() {
-            let caps = examined.guarded.caps.get(&container.service);
-            let caps = caps.map_or_else(
-                || "no cap".to_owned(),
-                |caps| format!("{} CPUs and {} bytes of memory", caps.cpus, caps.memory_bytes),
-            );
-            let Container { name, pid, image, service, .. } = &container;
-            self.emit.event(
-                EventKind::Started,
-                service,
-                format!("container {name}, process {pid}, {caps}, image {image}"),
-            );
-        }
+        let about = self.engine.about().unwrap_or_else(|why| About {
+            version: format!("unknown: {why}"),
+            cgroup: "unknown".to_owned(),
+            root: String::new(),
+        });
+        let in_force = in_force::in_force(examined, &containers, about, locked(&self.state).started_here);
+        self.emit.entry(Entry::Target(TargetInForce { at: self.emit.now(), ..in_force }));
     }
 
     fn remember_others(&self) -> Result<(), String> {
@@ -242,12 +248,19 @@ impl Project {
     pub fn compare_others(&self) -> Result<(), String> {
         let before = locked(&self.state).before.clone().ok_or("the target was never started")?;
         let after = self.engine.others(self.name())?;
-        for (thing, how) in before.changes(&after) {
-            self.emit.event(EventKind::OtherChanged, &thing, how);
+        let changed = before.changes(&after);
+        for (thing, how) in &changed {
+            self.emit.event(EventKind::OtherChanged, thing, how);
         }
-        let (first, last) = (before.sha256(), after.sha256());
-        let detail = format!("{} things of others: sha256 {first} before, {last} after", before.len());
+        let detail = format!("{} things of others, {} changed", before.len(), changed.len());
         self.emit.event(EventKind::OthersCompared, "engine", detail);
+        self.emit.entry(Entry::Neighbours(NeighboursCompared {
+            at: self.emit.now(),
+            things: before.len() as u64,
+            sha256_before: before.sha256(),
+            sha256_after: after.sha256(),
+            changed,
+        }));
         Ok(())
     }
 

@@ -82,6 +82,11 @@ fn a_live_service_that_slows_down_stops_the_load_at_once_and_is_no_ceiling() {
     let slices = run.cell(0)["slices"].as_array().expect("slices");
     let late = slices.iter().filter(|slice| slice["from"].as_f64() > tripped.map(|at| at + 5.0));
     assert_eq!(late.count(), 0, "no slice of the load begins after it was stopped");
+    let live = |when: &str, what: &str| run.result["live_latency"][when][what].clone();
+    assert_eq!((live("before", "median_s")["n"].as_u64(), live("after", "median_s")["n"].as_u64()), (Some(5), Some(5)));
+    let during = live("during", "max_s")["value"].as_f64();
+    assert!(during > live("before", "max_s")["value"].as_f64() && during >= Some(1.0), "{during:?}");
+    assert_eq!(run.result["live_check"], true);
 }
 
 #[test]

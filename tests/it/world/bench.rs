@@ -188,6 +188,8 @@ pub(crate) fn cell(plan: &Value) -> CellPlan {
         gates: Vec::new(),
         clean: None,
         live_safety: plan.get("live_safety").map(|safety| serde_json::from_value(safety.clone()).unwrap()),
+        durability: None,
+        growth: None,
     }
 }
 

@@ -180,6 +180,16 @@ fn messages_of_the_fleet_are_acknowledged() {
     let publish = Call::Publish { connection: "broker".to_owned(), messages: vec!["tags".to_owned()] };
     let Ok(Answer::Published { messages, acked, .. }) = bench.call(publish) else { panic!("not published") };
     assert_eq!((messages, acked), (2, 2));
+    let mut retained = |wanted, within| {
+        let (connection, topics) = ("broker".to_owned(), "other/#".to_owned());
+        match bench.call(Call::Retained { connection, topics, wanted, within }) {
+            Ok(Answer::Retained { messages, .. }) => messages,
+            other => panic!("{other:?}"),
+        }
+    };
+    let counted = [(None, 20), (Some(2), 20), (Some(3), 1)];
+    let counted = counted.map(|(wanted, seconds)| retained(wanted, Duration::from_secs(seconds)));
+    assert_eq!(counted, [2, 2, 2], "as many as there are, whether so many, fewer or more are waited for");
 }
 
 #[test]

@@ -155,6 +155,9 @@ fn a_restart_fails_reads_and_then_they_work_again() {
     eventually("a read after the restart", || bench.call(Call::Query("rows".to_owned())) == Ok(Answer::Number(3.0)));
     bench.sample(|sample| sample.values.get("rows") == Some(&3.0));
     bench.done(Call::StopWatch("store".to_owned()));
+    let Ok(Answer::Text(log)) = bench.call(Call::Log { service: "it".to_owned() }) else { panic!("no log") };
+    let replayed = log.lines().any(|line| line.contains("redo done at") && line.contains("elapsed: "));
+    assert!(replayed, "PostgreSQL tells how long it replayed: {log}");
 }
 
 #[test]

@@ -23,5 +23,6 @@ pub(super) fn of(path: &str, checked: &Checked) -> PlanIdentity {
         step_name: header.ladder.as_ref().map(|ladder| ladder.variable.clone()),
         not_covered: named(header.not_covered.iter().map(|left| (&left.name, &left.reason)).collect()),
         not_proven: named(header.not_proven.iter().map(|open| (&open.name, &open.statement)).collect()),
+        known_as: header.known_as.clone(),
     }
 }

@@ -87,6 +87,7 @@ impl Prepared {
             host: described,
             commits: host::commits(&header.commits, &plan_folder),
             generator_ceiling_per_s: ceiling,
+            live_check: !args.no_live_check,
         };
         let prepared = Self { folder, plan_folder, scope, scaler, work, clock: fresh, started, kept: None };
         match &args.resume {
