@@ -191,7 +191,7 @@ mod tests {
     fn soak(values: &[Option<f64>]) -> CellRecord {
         let mut cell = cell();
         let names = vec!["depth".to_owned()];
-        subject(&mut cell, "queue", Subject::Series { names, every_ms: 1000 });
+        subject(&mut cell, "queue", Subject::Series { names, every_ms: 1000, kind: "sql".into() });
         open_window(&mut cell, "soak", true, 10.0, 20.0);
         for (index, value) in values.iter().enumerate() {
             let at = 10.5 + count(index);

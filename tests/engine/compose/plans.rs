@@ -4,11 +4,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::bench::require_engine;
+use super::bench::alone;
 
 /// Runs a plan and gives its exit code and its result.
 fn run(arguments: &[&str]) -> (Option<i32>, Value) {
-    require_engine();
     let results = tempfile::tempdir().unwrap();
     let init = Command::new(env!("CARGO_BIN_EXE_scaler")).args(["plan", "init", arguments[0]]).output().unwrap();
     assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
@@ -30,6 +29,7 @@ fn metric(result: &Value, name: &str) -> f64 {
 /// One test, because both plans use the same project and ports.
 #[test]
 fn the_reference_stack_passes_its_step_and_loses_nothing_in_a_crash() {
+    let _turn = alone();
     let (code, result) = run(&["plans/reference.toml", "--set", "soak=20s"]);
     assert_eq!((code, &result["verdict"]["word"]), (Some(0), &"pass".into()), "{}", result["cells"][0]["gates"]);
     for (name, least) in [
