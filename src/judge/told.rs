@@ -47,16 +47,16 @@ impl Look<'_> {
         for (full, name) in self.series().filter(|(_, name)| name.contains("drop")) {
             let Some(rise) = self.figure(&format!("{full}.delta")).filter(|rise| rise.value() > 0.0) else { continue };
             let mut evidence = format!("{full} rose by {} over {}", in_words(rise.value(), Unit::Number), rise.window);
-            let (mut part, mut weight) = (full.clone(), Weight::Sign);
-            if self.is_of_broker(&full, name) && self.all_is_stored() {
-                evidence.push_str(
-                    ", and all that was acknowledged is stored, so a subscriber at QoS 0 missed them and not the ingest path",
-                );
-                part = "a QoS 0 subscriber".to_owned();
-                let decided = |gate: &&GateOutcome| gate.metric.starts_with(&full) && gate.standing == Standing::Broken;
-                weight = if deciding.iter().any(decided) { Weight::Told } else { Weight::Sign };
+            if !(self.is_of_broker(&full, name) && self.all_is_stored()) {
+                signs.push(Sign { part: full, evidence, weight: Weight::Sign });
+                continue;
             }
-            signs.push(Sign { part, evidence, weight });
+            evidence.push_str(
+                ", and all that was acknowledged is stored, so a subscriber at QoS 0 missed them and not the ingest path",
+            );
+            let decided = |gate: &&GateOutcome| gate.metric.starts_with(&full) && gate.standing == Standing::Broken;
+            let weight = if deciding.iter().any(decided) { Weight::Told } else { Weight::Sign };
+            signs.push(Sign { part: "a QoS 0 subscriber".to_owned(), evidence, weight });
         }
         signs
     }
