@@ -11,7 +11,7 @@ use crate::{
 #[test]
 fn a_cap_that_is_too_small_ends_the_ladder_and_is_named_by_its_throttled_periods() {
     let pipeline = Pipeline::new(200_000);
-    let mut command = pipeline.command("pipeline.toml", &["top=3000", "soak=10s", "lag_bar=5s"]);
+    let mut command = pipeline.command("pipeline.toml", &["top=2000", "soak=12s", "lag_bar=5s"]);
     command.env("SCALE_CPUS_LISTENER", "0.02");
     let run = crate::ran::Going::of(pipeline.results.path(), command).end();
     assert_eq!(ended(&run), (Some(1), vec!["pass", "fail"]), "{}", stderr(&run));

@@ -35,7 +35,7 @@ impl LiveStack {
         let ids = docker(&["ps", "--all", "--filter", &filter, "--quiet"]);
         let format = "{{.Id}} {{.State.StartedAt}} {{.State.Pid}} {{.RestartCount}} {{.HostConfig.NanoCpus}} \
             {{.HostConfig.Memory}} {{json .NetworkSettings.Networks}} {{json .Mounts}}";
-        let volume = docker(&["volume", "inspect", "--format", "{{.CreatedAt}} {{.Mountpoint}}", "live_content"]);
+        let volume = docker(&["volume", "inspect", "--format", "{{.Driver}} {{.Mountpoint}}", "live_content"]);
         let inspected = docker(&["inspect", "--format", format, &ids]);
         [inspected, list(&["network", "ls"]), volume].join("\n")
     }

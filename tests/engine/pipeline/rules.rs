@@ -6,8 +6,8 @@ use crate::ran::{assert_custody_is_whole, cause, stderr};
 #[expect(clippy::float_cmp, reason = "counts are whole")]
 #[test]
 fn readings_that_a_slow_qos_0_daemon_missed_are_counted_and_not_blamed_on_the_ingest_path() {
-    let pipeline = Pipeline::new(1_000);
-    let run = pipeline.start("pipeline.toml", &["points=400", "think_ms=5", "soak=12s"]).end();
+    let pipeline = Pipeline::new(2_000);
+    let run = pipeline.start("pipeline.toml", &["points=1000", "top=2000", "think_ms=5", "soak=12s"]).end();
     assert_eq!(ended(&run), (Some(1), vec!["fail"]), "{}", stderr(&run));
     assert_eq!(run.broken(0), ["nobody missed a reading"]);
     assert_custody_is_whole(&run, 0);
