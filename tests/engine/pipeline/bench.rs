@@ -80,7 +80,9 @@ pub(super) fn container(service: &str) -> String {
 
 /// The host's process of a service.
 pub(super) fn pid(service: &str) -> String {
-    docker(&["inspect", "--format", "{{.State.Pid}}", &container(service)])
+    let pid = docker(&["inspect", "--format", "{{.State.Pid}}", &container(service)]);
+    assert_ne!(pid, "0", "{service} does not run");
+    pid
 }
 
 /// Nothing of the pipeline is left on the engine.

@@ -27,7 +27,6 @@ fn containers_of_a_killed_run_are_taken_over_or_refused() {
     run.signal(Signal::KILL);
     assert!(run.output().status.code().is_none(), "it was killed");
     let (listener, first) = (container("listener"), pid("listener"));
-    assert_ne!(first, "0", "the containers live on");
 
     // An outage that was going on when scaler was killed stays: such a container is not measured.
     let network = format!("{PROJECT}_default");
