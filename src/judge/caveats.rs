@@ -11,6 +11,9 @@ use crate::{
 /// The load for each CPU above which a host is not quiet before a run.
 const BUSY_PER_CPU: f64 = 0.5;
 
+/// The argument of `plan run` that leaves the live system out.
+const NO_LIVE_CHECK: &str = "--no-live-check";
+
 /// What the run as a whole leaves open, as far as the record shows it.
 pub(super) fn caveats(record: &Record) -> Vec<String> {
     let mut caveats = Vec::new();
@@ -25,6 +28,9 @@ pub(super) fn caveats(record: &Record) -> Vec<String> {
             "the first {cells} cells are those of run {run_id}, which was interrupted; this run went on {gap_s:.0} s later with the \
              target started anew"
         ));
+    }
+    if record.started.command.iter().any(|word| word == NO_LIVE_CHECK) {
+        caveats.push(format!("the live system was not looked at ({NO_LIVE_CHECK})"));
     }
     let Host { cpus, load1_at_start: load, .. } = record.started.host;
     if load > BUSY_PER_CPU * count_u64(cpus) {
@@ -44,6 +50,14 @@ pub(super) fn caveats(record: &Record) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::record::{fixture, fold::fold};
+
+    #[test]
+    fn a_run_that_did_not_look_at_the_live_system_says_so() {
+        let mut record = fold(fixture::run()).unwrap();
+        assert!(!caveats(&record).iter().any(|caveat| caveat.contains("live")));
+        record.started.command.push(NO_LIVE_CHECK.to_owned());
+        assert!(caveats(&record).contains(&"the live system was not looked at (--no-live-check)".to_owned()));
+    }
 
     #[test]
     fn commits_that_prove_nothing_and_a_busy_host_are_caveats() {

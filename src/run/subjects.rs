@@ -77,7 +77,7 @@ fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
         Watch::MqttSys(sys) => sys.series.keys().cloned().collect(),
         Watch::Exec(exec) => exec.series.clone(),
     };
-    Subject::Series { names, every_ms: millis(watch.every.0) }
+    Subject::Series { names, every_ms: millis(watch.every.0), kind: watch.watch.key().to_owned() }
 }
 
 fn canary_subject(watch: &CheckedWatch, canary: &Canary) -> Subject {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Examined, Neighbours, Refused, Stack, in_force};
+use super::{Examined, Neighbours, Refused, Stack, in_force, whole::left_by_an_outage};
 use crate::{
     engine::{About, Container, Engine, Executed, Followed, Happened, Others},
     record::entry::{Entry, EventKind, NeighboursCompared, TargetInForce},
@@ -139,6 +139,11 @@ impl Project {
         if fresh && !containers.is_empty() {
             self.remove(true).map_err(refused)?;
             containers.clear();
+        }
+        let left = left_by_an_outage(&containers, &examined.config);
+        if !left.is_empty() {
+            let remedy = "an outage of a run that was killed is not over; `scaler plan down` removes the containers";
+            return Err(Failure::Refused(format!("{}: {remedy}", left.join(", "))));
         }
         let services = examined.config["services"].as_object().map_or(0, serde_json::Map::len);
         if containers.len() >= services && containers.iter().all(Container::is_ready) {

@@ -4,11 +4,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::bench::require_engine;
+use super::bench::alone;
 
 /// Runs a plan and gives its exit code and its result.
 fn run(arguments: &[&str]) -> (Option<i32>, Value) {
-    require_engine();
     let results = tempfile::tempdir().unwrap();
     let init = Command::new(env!("CARGO_BIN_EXE_scaler")).args(["plan", "init", arguments[0]]).output().unwrap();
     assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
@@ -110,6 +109,7 @@ fn assert_figures(result: &Value) {
 /// One test, because both plans use the same project and ports.
 #[test]
 fn the_reference_stack_passes_its_step_and_loses_nothing_in_a_crash() {
+    let _turn = alone();
     // A busy machine is slow to read; what is tested here is that each read is right.
     let patient = ["lists_budget=30s", "history_budget=30s", "status_budget=30s", "soak=20s", "steps=[1000]"];
     let sets: Vec<&str> = patient.iter().flat_map(|set| ["--set", set]).collect();
