@@ -25,6 +25,8 @@ mod page;
 pub mod phase;
 pub mod probe;
 pub mod quantity;
+#[cfg(test)]
+mod quantity_tests;
 pub mod query;
 mod read;
 mod repair;
