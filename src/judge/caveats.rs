@@ -3,16 +3,13 @@
 use crate::{
     measure::stats::count_u64,
     record::{
-        cell::Record,
-        entry::{Host, Resumed},
+        cell::{CellRecord, Record},
+        entry::{Host, Resumed, Subject},
     },
 };
 
 /// The load for each CPU above which a host is not quiet before a run.
 const BUSY_PER_CPU: f64 = 0.5;
-
-/// The argument of `plan run` that leaves the live system out.
-const NO_LIVE_CHECK: &str = "--no-live-check";
 
 /// What the run as a whole leaves open, as far as the record shows it.
 pub(super) fn caveats(record: &Record) -> Vec<String> {
@@ -29,12 +26,13 @@ pub(super) fn caveats(record: &Record) -> Vec<String> {
              target started anew"
         ));
     }
-    if record.started.command.iter().any(|word| word == NO_LIVE_CHECK) {
-        caveats.push(format!("the live system was not looked at ({NO_LIVE_CHECK})"));
-    }
     let Host { cpus, load1_at_start: load, .. } = record.started.host;
     if load > BUSY_PER_CPU * count_u64(cpus) {
         caveats.push(format!("the host was busy before the run: load {load:.2} on {cpus} CPUs"));
+    }
+    let is_live = |cell: &CellRecord| cell.started.subjects.values().any(|subject| *subject == Subject::LiveSafety);
+    if !record.started.live_check && record.cells.iter().any(is_live) {
+        caveats.push("the live system was not looked at: --no-live-check".to_owned());
     }
     for (name, commit) in &record.started.commits {
         if commit.ends_with("-dirty") {
@@ -52,25 +50,19 @@ mod tests {
     use crate::record::{fixture, fold::fold};
 
     #[test]
-    fn a_run_that_did_not_look_at_the_live_system_says_so() {
-        let mut record = fold(fixture::run()).unwrap();
-        assert!(!caveats(&record).iter().any(|caveat| caveat.contains("live")));
-        record.started.command.push(NO_LIVE_CHECK.to_owned());
-        assert!(caveats(&record).contains(&"the live system was not looked at (--no-live-check)".to_owned()));
-    }
-
-    #[test]
-    fn commits_that_prove_nothing_and_a_busy_host_are_caveats() {
+    fn commits_that_prove_nothing_a_busy_host_and_an_unwatched_live_system_are_caveats() {
         let mut record = fold(fixture::run()).unwrap();
         record.started.commits = [("a", "unknown: no git"), ("b", "0123456789abcdef-dirty"), ("c", "0123")]
             .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
             .into();
         record.started.host.load1_at_start = 1.5;
+        record.started.live_check = false;
         let caveats = caveats(&record);
         assert_eq!(
             caveats,
             [
                 "the host was busy before the run: load 1.50 on 2 CPUs",
+                "the live system was not looked at: --no-live-check",
                 "the commit of a is unknown: no git",
                 "b has changes that its commit 0123456789ab does not have",
             ]

@@ -36,7 +36,8 @@ pub fn loss_chance_upper(kills: u64) -> Option<f64> {
 #[must_use]
 pub fn in_words(kills: u64) -> Option<String> {
     let bound = 100.0 * loss_chance_upper(kills)?;
-    let few = if kills < FEW { format!("; {kills} are few: {FEW} or more bound it below 10%") } else { String::new() };
+    let few =
+        if kills < FEW { format!("; so few say little: {FEW} or more bound it below 10%") } else { String::new() };
     let noun = if kills == 1 { "kill" } else { "kills" };
     Some(format!(
         "0 lost in {kills} {noun}: at 95% confidence at most {bound:.1}% of kills lose a reading (1 - 0.05^(1/k), about 3/k){few}"
@@ -58,7 +59,7 @@ mod tests {
         assert!(bound(FEW) < 0.1 && bound(FEW - 1) > 0.1);
         let words = in_words(4).unwrap();
         assert!(words.starts_with("0 lost in 4 kills: at 95% confidence at most 52.7% of kills"), "{words}");
-        assert!(words.ends_with("4 are few: 29 or more bound it below 10%"), "{words}");
+        assert!(words.ends_with("so few say little: 29 or more bound it below 10%"), "{words}");
         assert!(in_words(FEW).unwrap().ends_with("about 3/k)"));
     }
 }

@@ -279,7 +279,7 @@ mod tests {
         let measured = asked(&cell, "loss_chance_upper");
         let figure = measured.figure().unwrap();
         assert!((figure.value() - (1.0 - 0.05_f64.sqrt())).abs() < 1e-12 && figure.n == 2, "{figure:?}");
-        assert!(figure.note.as_ref().unwrap().contains("2 are few"), "{figure:?}");
+        assert!(figure.note.as_ref().unwrap().contains("so few say little"), "{figure:?}");
     }
 
     #[test]

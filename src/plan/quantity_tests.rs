@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::quantity::*;
+use super::{gate, quantity::*};
 
 fn remedy(error: &QuantityError) -> &str {
     error.remedy.as_deref().unwrap_or_default()
@@ -107,8 +107,7 @@ proptest! {
         prop_assert!(text.parse::<Bytes>().is_err() || allowed::<Bytes>(&text));
         prop_assert!(text.parse::<Share>().is_err() || allowed::<Share>(&text));
         prop_assert!(text.parse::<Rate>().is_err() || allowed::<Rate>(&text));
-        type Bound = crate::plan::gate::Bound;
-        prop_assert!(Bound::parse(&text).is_err() || allowed::<Bound>(&text));
+        prop_assert!(gate::Bound::parse(&text).is_err() || allowed::<gate::Bound>(&text));
     }
 
     #[test]

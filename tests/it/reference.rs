@@ -3,6 +3,7 @@
 mod api;
 mod around;
 mod broker;
+mod durability;
 mod faults;
 mod gateway;
 mod hostile;

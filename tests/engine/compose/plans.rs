@@ -129,6 +129,12 @@ fn the_reference_stack_passes_its_step_and_loses_nothing_in_a_crash() {
         assert!(metric(&result, name).abs() < f64::EPSILON, "{name}");
     }
     assert!((metric(&result, "kill-postgres-at-random.outages") - 2.0).abs() < f64::EPSILON);
+    assert!((metric(&result, "kill-postgres.exit_code") - 137.0).abs() < f64::EPSILON);
+    assert!(metric(&result, "kill-postgres.first_query_s") >= 5.0, "it was down for five seconds");
+    assert!(metric(&result, "kill-postgres.wal_replay_s") >= 0.0);
+    assert!((metric(&result, "custody-random-kills.kills") - 4.0).abs() < f64::EPSILON);
+    let bound = metric(&result, "custody-random-kills.loss_chance_upper");
+    assert!((bound - (1.0 - 0.05_f64.powf(0.25))).abs() < 1e-9, "{bound}");
 
     let early = ["--set", "listener_fault=ack_before_commit"];
     let (code, result) = run(&[&["plans/crash.toml"], &short[..], &early[..]].concat());

@@ -46,7 +46,7 @@ impl Cluster {
         run("pg_ctl", &["-D", path(&self.data()), "-m", "immediate", "-w", "stop"])
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
