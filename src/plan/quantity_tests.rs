@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::{gate, quantity::*};
+use super::{gate::Bound, quantity::*};
 
 fn remedy(error: &QuantityError) -> &str {
     error.remedy.as_deref().unwrap_or_default()
@@ -107,7 +107,7 @@ proptest! {
         prop_assert!(text.parse::<Bytes>().is_err() || allowed::<Bytes>(&text));
         prop_assert!(text.parse::<Share>().is_err() || allowed::<Share>(&text));
         prop_assert!(text.parse::<Rate>().is_err() || allowed::<Rate>(&text));
-        prop_assert!(gate::Bound::parse(&text).is_err() || allowed::<gate::Bound>(&text));
+        prop_assert!(Bound::parse(&text).is_err() || allowed::<Bound>(&text));
     }
 
     #[test]
@@ -117,6 +117,6 @@ proptest! {
         let _ = text.parse::<Bytes>();
         let _ = text.parse::<Share>();
         let _ = text.parse::<Rate>();
-        let _ = crate::plan::gate::Bound::parse(&text);
+        let _ = Bound::parse(&text);
     }
 }
