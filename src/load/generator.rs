@@ -162,6 +162,11 @@ fn permille(share: f64) -> u64 {
     (share * 1000.0).round() as u64
 }
 
+#[expect(clippy::cast_precision_loss, reason = "numbers of connections")]
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
 /// CPU seconds of this thread.
 #[expect(clippy::cast_precision_loss, reason = "seconds and nanoseconds of a thread")]
 pub(super) fn thread_cpu_s() -> f64 {
@@ -232,6 +237,8 @@ impl Run {
         for outlet in &mut self.outlets {
             outlet.turn(now_ns, offer_until_ns, &mut self.common);
         }
+        let full = self.outlets.iter().filter(|outlet| outlet.left_full()).count();
+        self.common.tally.left_full(share(full, self.outlets.len()));
     }
 
     /// Whether the load was stopped and nothing more can come.

@@ -71,6 +71,8 @@ pub(super) struct Outlet {
     turned_ns: u64,
     heard_ns: u64,
     looked_ns: u64,
+    /// Whether the last turn left a due reading because the window was full.
+    left_full: bool,
 }
 
 impl Outlet {
@@ -87,6 +89,7 @@ impl Outlet {
             turned_ns: 0,
             heard_ns: 0,
             looked_ns: 0,
+            left_full: false,
         }
     }
 
@@ -98,6 +101,11 @@ impl Outlet {
     /// How many readings were offered.
     pub(super) fn offered(&self) -> u64 {
         self.offered
+    }
+
+    /// Whether the last turn left a due reading because all publishes that may be in flight were.
+    pub(super) fn left_full(&self) -> bool {
+        self.left_full
     }
 
     /// Whether everything that was encoded is written and, for quality of service 1, acknowledged.
@@ -133,6 +141,7 @@ impl Outlet {
 
     /// Encodes what has to be sent again, then what is due.
     fn fill(&mut self, now_ns: u64, offer_until_ns: Option<u64>, common: &mut Common) {
+        self.left_full = false;
         let Some(out) = self.link.out() else { return };
         let start = out.len();
         while out.len() < WRITE_CAP
@@ -146,7 +155,8 @@ impl Outlet {
         while self.offered < due && out.len() < WRITE_CAP {
             let id = if common.acknowledged { self.packets.send(self.offered, now_ns) } else { None };
             if id.is_none() && common.acknowledged {
-                break; // the window is closed
+                self.left_full = true;
+                break;
             }
             let (facts, _) = common.facts(&self.lane, self.offered);
             common.encode(out, id, false, &facts);

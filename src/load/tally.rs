@@ -6,6 +6,9 @@ use crate::record::entry::{Entry, Event, EventKind, Ledger, Second, Slice};
 /// How many events of one kind a slice holds; a storm of reconnects must not fill the journal.
 const EVENTS_PER_SLICE: usize = 20;
 
+/// Turns that are no further apart than this found the generator running: ten of them.
+const PROMPT_NS: u64 = 20_000_000;
+
 /// The counters of one load.
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -26,6 +29,8 @@ pub(super) struct Tally {
     offered: u64,
     /// When the generator last had a turn, nanoseconds since the start of the schedule.
     turned_ns: u64,
+    /// The share of the connections that the last turn left with a full window and something due.
+    full_share: f64,
     events: Vec<Event>,
 }
 
@@ -54,15 +59,25 @@ impl Tally {
             due_counted: 0,
             offered: 0,
             turned_ns: 0,
+            full_share: 0.0,
             events: Vec::new(),
         }
     }
 
     /// The generator has a turn. The time since the last one says whether it ran: a stop of the whole program, or a CPU that was not
-    /// there, is told apart from a server that closed the window.
+    /// there, is told apart from a server that left the window full: only a time in which the generator ran counts as that.
     pub(super) fn turned(&mut self, now_ns: u64) {
         let gap_ns = now_ns.saturating_sub(std::mem::replace(&mut self.turned_ns, now_ns));
         self.slice.stall_s = self.slice.stall_s.max(seconds(gap_ns));
+        let full_share = std::mem::take(&mut self.full_share);
+        if gap_ns <= PROMPT_NS {
+            self.slice.window_full_s += full_share * seconds(gap_ns);
+        }
+    }
+
+    /// The turn left this share of the connections with a full window and something due.
+    pub(super) fn left_full(&mut self, share: f64) {
+        self.full_share = share;
     }
 
     /// A reading was written to a socket for the first time. Times are nanoseconds since the start of the schedule.
@@ -271,6 +286,22 @@ mod tests {
         tally.turned(3_008 * MS);
         let (slice, _, _) = parts(&tally.cut(3_008 * MS, 3_008 * MS, 0, 0.0));
         assert!((slice.stall_s - 0.002).abs() < 1e-9, "{}", slice.stall_s);
+    }
+
+    #[test]
+    fn a_full_window_counts_while_the_generator_runs_and_not_while_it_is_stopped() {
+        let mut tally = tally();
+        for at in 0..500 {
+            tally.turned(2 * at * MS);
+            tally.left_full(if at < 250 { 0.5 } else { 0.0 });
+        }
+        tally.left_full(1.0);
+        tally.turned(3_000 * MS);
+        let (slice, _, _) = parts(&tally.cut(3_000 * MS, 3_000 * MS, 0, 0.0));
+        assert!((slice.window_full_s - 0.25).abs() < 1e-9, "{}", slice.window_full_s);
+        tally.turned(3_002 * MS);
+        let (slice, _, _) = parts(&tally.cut(3_002 * MS, 3_002 * MS, 0, 0.0));
+        assert!(slice.window_full_s.abs() < 1e-9, "each turn says it anew: {}", slice.window_full_s);
     }
 
     #[test]

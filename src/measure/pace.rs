@@ -104,6 +104,10 @@ impl<'a> Pace<'a> {
                 let longest = self.slices.iter().map(|slice| slice.stall_s).fold(0.0, f64::max);
                 self.value(longest, asked.unit, n)
             }
+            "window_full_ratio" => {
+                let full: f64 = self.slices.iter().map(|slice| slice.window_full_s).sum();
+                self.value(full / self.seconds, asked.unit, n)
+            }
             name => self.latency(asked, name),
         }
     }

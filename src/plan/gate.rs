@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::quantity::{Bytes, Count, Length, QuantityError, Rate, Share};
+use super::quantity::{Bytes, Count, Length, QuantityError, Rate, Share, decimal};
 
 /// One pass condition. Exactly one of the comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -190,26 +190,24 @@ impl Bound {
     #[expect(clippy::cast_precision_loss, reason = "quantities stay below 2^53")]
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let bound = |value, unit| Ok(Self { value, unit, text: text.to_owned() });
-        let trimmed = text.trim();
-        if let Ok(number) = trimmed.parse::<f64>()
-            && number.is_finite()
-        {
-            return bound(number, Unit::Number);
+        let (sign, size) = text.strip_prefix('-').map_or((1.0, text), |size| (-1.0, size));
+        if let Some(number) = decimal(size) {
+            return bound(sign * number, Unit::Number);
         }
-        if trimmed.ends_with('%') {
-            let share: Share = trimmed.parse()?;
+        if text.ends_with('%') {
+            let share: Share = text.parse()?;
             return bound(share.0, Unit::Ratio);
         }
-        if trimmed.ends_with("/s") {
-            return trimmed.parse::<Rate>().and_then(|rate| bound(rate.0, Unit::PerSecond));
+        if text.ends_with("/s") {
+            return text.parse::<Rate>().and_then(|rate| bound(rate.0, Unit::PerSecond));
         }
-        if trimmed.ends_with('B') {
-            return trimmed.parse::<Bytes>().and_then(|bytes| bound(bytes.0 as f64, Unit::Bytes));
+        if text.ends_with('B') {
+            return text.parse::<Bytes>().and_then(|bytes| bound(bytes.0 as f64, Unit::Bytes));
         }
-        if let Ok(count) = trimmed.parse::<Count>() {
+        if let Ok(count) = text.parse::<Count>() {
             return bound(count.0 as f64, Unit::Count);
         }
-        trimmed.parse::<Length>().and_then(|length| bound(length.as_secs_f64(), Unit::Seconds))
+        text.parse::<Length>().and_then(|length| bound(length.as_secs_f64(), Unit::Seconds))
     }
 }
 
@@ -231,12 +229,11 @@ impl Serialize for Bound {
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
-        let text = match &value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Number(number) => number.to_string(),
-            other => return Err(de::Error::custom(format!("expected a number or a quantity, found {other}"))),
-        };
-        Self::parse(&text).map_err(de::Error::custom)
+        match (&value, value.as_f64()) {
+            (serde_json::Value::String(text), _) => Self::parse(text).map_err(de::Error::custom),
+            (_, Some(number)) => Ok(Self { value: number, unit: Unit::Number, text: value.to_string() }),
+            _ => Err(de::Error::custom(format!("expected a number or a quantity, found {value}"))),
+        }
     }
 }
 

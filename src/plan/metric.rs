@@ -105,6 +105,7 @@ pub const METRICS: &[MetricSpec] = metrics! {
         "ack_response_max_s" Seconds Lower true "due to PUBACK, longest (response time)";
         "generator_cpu_pct" Percent Lower true "CPU of the generator's threads, percent of one core";
         "stall_max_s" Seconds Lower true "longest time in which the generator did not run at all: it was stopped or had no CPU, whatever the system did";
+        "window_full_ratio" Ratio Lower true "share of the time in which a due reading waited because its connection's `inflight` publishes were all unacknowledged: the broker held the load up, not the generator";
         "generator_ceiling_ratio" Ratio Lower true "nominal rate over what `scaler calibrate` reached on this host; unmeasured without a calibration";
         "halves_ratio" Ratio Neither true "acknowledged per second in the last half over the first half; away from 1 the window was a transition";
     }

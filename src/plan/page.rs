@@ -9,7 +9,7 @@ use super::{
     fill::{Scopes, fill, fill_at},
     resolve::resolve,
     scope,
-    tree::{Data, Node, join},
+    tree::{Data, Node, join, segments},
 };
 use crate::problem::{Problem, Problems};
 
@@ -58,6 +58,37 @@ impl Page {
     /// Fills the whole tree.
     pub(crate) fn fill(&self, step: Option<u64>, run: Option<&RunScope>, problems: &mut Vec<Problem>) -> Node {
         fill(&self.tree, &self.scopes(step, run), problems)
+    }
+
+    /// Fills the texts at these JSON pointers anew in a tree that was filled for another step.
+    pub(crate) fn refill(
+        &self,
+        filled: &Node,
+        texts: &[String],
+        step: Option<u64>,
+        problems: &mut Vec<Problem>,
+    ) -> Node {
+        let mut tree = filled.clone();
+        let scopes = self.scopes(step, None);
+        for pointer in texts {
+            let path: Vec<String> = segments(pointer).collect();
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            if let (Some(template), Some(text)) = (self.tree.at(pointer), tree.at_mut(pointer)) {
+                *text = fill_at(template, &path, &scopes, problems);
+            }
+        }
+        tree
+    }
+
+    /// The JSON pointers of the texts that use the ladder's step: no other text differs between two steps.
+    pub(crate) fn texts_of_the_step(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        leaves(&self.tree, "", &mut |pointer, node| {
+            if node.text().is_some_and(|text| text.contains('{') && text.contains("step")) {
+                found.push(pointer.to_owned());
+            }
+        });
+        found
     }
 
     fn scopes(&self, step: Option<u64>, run: Option<&RunScope>) -> Scopes<'_> {

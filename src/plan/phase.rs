@@ -212,6 +212,10 @@ pub struct Reconcile {
     /// of a second that does not agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_of_second: Option<String>,
+    /// When readings are missing, the store is compared once more after this time: what has changed by then was late, and nothing is called
+    /// lost. Default 5s.
+    #[serde(default = "five_seconds")]
+    pub ask_again_after: Length,
     /// How many missing or changed readings are named. Default 20.
     #[serde(default = "twenty")]
     pub name_at_most: u32,
@@ -247,6 +251,9 @@ fn thirty_seconds() -> Length {
 }
 fn three_seconds() -> Length {
     Length::seconds(3)
+}
+fn five_seconds() -> Length {
+    Length::seconds(5)
 }
 fn once() -> u32 {
     1

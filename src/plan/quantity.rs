@@ -36,14 +36,21 @@ impl std::error::Error for QuantityError {}
 
 /// Splits `"15m"` into its number and its unit; the number is finite and not negative.
 fn number_and_unit(text: &str) -> Result<(f64, &str), QuantityError> {
-    let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
-    let number: f64 = digits
-        .replace('_', "")
-        .parse()
-        .map_err(|_| QuantityError::new(format!("expected a number with a unit, found {text:?}"), None))?;
-    Ok((number, unit.trim()))
+    match decimal(digits) {
+        Some(number) => Ok((number, unit)),
+        None => Err(QuantityError::new(format!("expected a number with a unit, found {text:?}"), None)),
+    }
+}
+
+/// Reads `1_000.5`: digits, among them `_`, and at most one point with digits on both sides, as the patterns of the schemas say.
+pub(super) fn decimal(text: &str) -> Option<f64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole_is_plain =
+        whole.starts_with(|c: char| c.is_ascii_digit()) && whole.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let fraction_is_plain = !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit());
+    (whole_is_plain && fraction_is_plain).then(|| text.replace('_', "").parse().ok()).flatten()
 }
 
 /// Looks a unit up in a table; an unknown unit is an error that lists the known ones.
@@ -53,6 +60,7 @@ fn scale(unit: &str, table: &[(&str, f64)], bare: &str, guess: &str) -> Result<f
     }
     let known: Vec<&str> = table.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
     let list = known.join(", ");
+    let (spaced, unit) = (unit, unit.trim());
     let near = table
         .iter()
         .map(|(name, _)| *name)
@@ -60,6 +68,8 @@ fn scale(unit: &str, table: &[(&str, f64)], bare: &str, guess: &str) -> Result<f
     // `us` for `s` would be wrong by a million: where no unit is meant for sure, none is offered.
     let (reason, offered) = if unit.is_empty() {
         (format!("{bare} needs a unit: {list}"), Some(guess))
+    } else if spaced != unit && known.contains(&unit) {
+        ("no space stands between a number and its unit".to_owned(), Some(unit))
     } else {
         (format!("unknown unit `{unit}`; use {list}"), near)
     };
@@ -306,7 +316,7 @@ mod tests {
     fn texts_mean_what_they_say() {
         assert_eq!("15m".parse(), Ok(Length::seconds(900)));
         assert_eq!("0.5s".parse(), Ok(Length::millis(500)));
-        assert_eq!(" 1_000 ms ".parse(), Ok(Length::seconds(1)));
+        assert_eq!("1_000ms".parse(), Ok(Length::seconds(1)));
         assert_eq!("2500".parse(), Ok(Count(2_500)));
         assert_eq!("1.5M".parse(), Ok(Count(1_500_000)));
         assert_eq!("6GiB".parse(), Ok(Bytes(6_442_450_944)));
@@ -318,6 +328,8 @@ mod tests {
     fn errors_name_the_units_and_a_remedy() {
         let error = "15 mins".parse::<Length>().unwrap_err();
         assert_eq!((error.reason.as_str(), remedy(&error)), ("unknown unit `mins`; use ms, s, m, h, d", "15m"));
+        let error = "5 s".parse::<Length>().unwrap_err();
+        assert_eq!(error.to_string(), r#"no space stands between a number and its unit; write "5s""#);
         let error = "60".parse::<Length>().unwrap_err();
         assert_eq!((error.reason.as_str(), remedy(&error)), ("a length of time needs a unit: ms, s, m, h, d", "60s"));
         assert_eq!(remedy(&"512mb".parse::<Bytes>().unwrap_err()), "512MB");
@@ -327,7 +339,7 @@ mod tests {
         for not_whole in ["1.5", "2.5005k"] {
             assert_eq!(not_whole.parse::<Count>().unwrap_err().reason, "a count must be a whole number");
         }
-        for nonsense in ["", "s", "-5s", "1.2.3s", "NaNs", "infs"] {
+        for nonsense in ["", "s", "-5s", "1.2.3s", "1.s", ".5s", "_1s", " 5s", "5 s", "NaNs", "infs"] {
             assert!(nonsense.parse::<Length>().is_err(), "{nonsense}");
         }
         assert_eq!("9999999d".parse::<Length>().unwrap_err().reason, "longer than ten years");
@@ -385,6 +397,20 @@ mod tests {
             if let Some(remedy) = text.parse::<Bytes>().err().and_then(|error| error.remedy) {
                 prop_assert!(remedy.parse::<Bytes>().is_ok(), "{remedy}");
             }
+        }
+
+        #[test]
+        fn what_a_parser_reads_the_pattern_of_its_schema_allows(text in "-?[0-9]{0,3}[._ ]{0,2}[0-9]{0,3} ?(ms|s|m|k|k/s|/s|%|B|GiB|e3)?") {
+            fn allowed<Q: JsonSchema>(text: &str) -> bool {
+                jsonschema::is_valid(&Q::json_schema(&mut SchemaGenerator::default()).to_value(), &text.into())
+            }
+            prop_assert!(text.parse::<Length>().is_err() || allowed::<Length>(&text));
+            prop_assert!(text.parse::<Count>().is_err() || allowed::<Count>(&text));
+            prop_assert!(text.parse::<Bytes>().is_err() || allowed::<Bytes>(&text));
+            prop_assert!(text.parse::<Share>().is_err() || allowed::<Share>(&text));
+            prop_assert!(text.parse::<Rate>().is_err() || allowed::<Rate>(&text));
+            type Bound = super::super::gate::Bound;
+            prop_assert!(Bound::parse(&text).is_err() || allowed::<Bound>(&text));
         }
 
         #[test]

@@ -14,7 +14,7 @@ use super::{
     estimate::estimate,
     extend::{self, Extended},
     gate::{Comparison, Miss, Unit},
-    page::{Page, leaves, read_plan},
+    page::{Page, read_plan},
     quantity::Count,
     repair::repair,
     resolve::resolve,
@@ -55,6 +55,8 @@ struct Reading<'a> {
     text: String,
     bases: IndexMap<String, String>,
     page: Page,
+    /// Where the texts are that use the ladder's step.
+    texts_of_the_step: Vec<String>,
     problems: Vec<Problem>,
     /// How many steps were checked.
     checked: usize,
@@ -70,16 +72,17 @@ struct Step {
 impl<'a> Reading<'a> {
     fn new(path: &'a str, extended: Extended, host: &HostFacts, mut problems: Vec<Problem>) -> Self {
         let page = Page::new(extended.tree, host, &mut problems);
-        Self { path, text: extended.text, bases: extended.bases, page, problems, checked: 0 }
+        let texts_of_the_step = page.texts_of_the_step();
+        Self { path, text: extended.text, bases: extended.bases, page, texts_of_the_step, problems, checked: 0 }
     }
 
     fn finish(mut self) -> Result<Checked, Problems> {
         let steps = self.steps();
         let mut gates: Vec<Vec<CheckedGate>> = Vec::new();
         let mut estimates: Vec<StepEstimate> = Vec::new();
-        let mut first = None;
+        let mut first: Option<Step> = None;
         for step in &steps {
-            if let Some(done) = self.step(*step) {
+            if let Some(done) = self.step(*step, first.as_ref()) {
                 estimates.push(estimate(&done.plan, &done.cell));
                 gates.push(done.cell.gates.clone());
                 first.get_or_insert(done);
@@ -136,9 +139,12 @@ impl<'a> Reading<'a> {
     }
 
     /// Fills and checks one step. A place that has a problem already says nothing more.
-    fn step(&mut self, step: Option<u64>) -> Option<Step> {
+    fn step(&mut self, step: Option<u64>, first: Option<&Step>) -> Option<Step> {
         let mut filling = Vec::new();
-        let tree = self.page.fill(step, None, &mut filling);
+        let tree = match first {
+            Some(first) => self.page.refill(&first.tree, &self.texts_of_the_step, step, &mut filling),
+            None => self.page.fill(step, None, &mut filling),
+        };
         let value = tree.to_value();
         let mut found = Vec::new();
         validate(&tree, &value, &mut found);
@@ -199,11 +205,7 @@ impl<'a> Reading<'a> {
     /// A ladder whose step nothing uses repeats one cell.
     fn useless_ladder(&mut self) {
         let Some(name) = self.page.step_name() else { return };
-        let mut used = false;
-        leaves(&self.page.tree, "", &mut |_, node| {
-            used |= node.text().is_some_and(|text| text.contains("{{") && text.contains("step"));
-        });
-        if !used {
+        if self.texts_of_the_step.is_empty() {
             let place = self.page.tree.key_at("/ladder");
             let problem = Problem::warning("nothing depends on the step: every cell is the same");
             self.problems.push(problem.at(place, format!("no text uses `{{{{ step.{name} }}}}`")));

@@ -26,8 +26,8 @@ pub fn plan_schema() -> Value {
     schema.to_value()
 }
 
-/// The schema of a plan whose placeholders are filled. Each quantity has its title as its `format`, which the checker binds to the
-/// quantity's own parser: a pattern cannot say that a count is whole.
+/// The schema of a plan whose placeholders are filled. Each quantity has its title as its `format` in place of its pattern; the checker binds
+/// that to the quantity's own parser, which reads less than the pattern (a count is whole) and need not be compiled for each key.
 #[must_use]
 pub(crate) fn filled_schema() -> Value {
     let mut schema = made_of_types();
@@ -36,7 +36,9 @@ pub(crate) fn filled_schema() -> Value {
 }
 
 fn made_of_types() -> Schema {
+    // Its own transforms rewrite keywords that these types do not have.
     SchemaSettings::draft07()
+        .with(|settings| settings.transforms.clear())
         .with_transform(NoNull)
         .with_transform(Words)
         .into_generator()
@@ -117,9 +119,8 @@ impl Transform for QuantityFormats {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
-        if object.contains_key("pattern")
-            && let Some(title) = object.get("title").cloned()
-        {
+        if let (Some(title), Some(_)) = (object.get("title").cloned(), object.get("pattern")) {
+            object.remove("pattern");
             object.insert("format".to_owned(), title);
         }
         if object.get("format").is_some_and(|format| format == "uint32") {

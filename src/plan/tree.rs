@@ -115,6 +115,15 @@ impl Node {
         segments(pointer).try_fold(self, |node, segment| node.child(&segment).map(|(_, node)| node))
     }
 
+    /// The node at a JSON pointer, to be replaced.
+    pub(crate) fn at_mut(&mut self, pointer: &str) -> Option<&mut Self> {
+        segments(pointer).try_fold(self, |node, segment| match &mut node.data {
+            Data::Table(fields) => fields.get_mut(&segment).map(|field| &mut field.node),
+            Data::List(nodes) => nodes.get_mut(segment.parse::<usize>().ok()?),
+            Data::Leaf(_) => None,
+        })
+    }
+
     /// The place of the key at the end of a JSON pointer; the element itself within an array.
     pub(crate) fn key_at(&self, pointer: &str) -> Option<Place> {
         let (parent, last) = pointer.rsplit_once('/')?;

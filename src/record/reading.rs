@@ -53,8 +53,9 @@ pub struct Slice {
     /// CPU seconds of the generator's threads.
     pub cpu_s: f64,
     /// The longest time between two turns of the generator, seconds: for so long it did not run at all.
-    #[serde(default)]
     pub stall_s: f64,
+    /// Seconds in which a due reading waited because all publishes that a connection may have in flight were, averaged over the connections.
+    pub window_full_s: f64,
     /// Due to written, microseconds: HDR histogram, V2 serialisation, base64.
     pub schedule_lag: String,
     /// Written to PUBACK, microseconds (service time).

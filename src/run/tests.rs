@@ -183,6 +183,23 @@ fn every_lost_reading_is_counted_and_named() {
 }
 
 #[test]
+fn a_store_that_moves_on_behind_its_rest_lost_nothing() {
+    // The drain takes the store for at rest, and what is missing comes before it is asked again.
+    let model = Model { lost_one_in: 7, late_s: Some(6.0), ..Model::default() };
+    let done = run_all(&quickstart("[ladder]\nsteps = [1000]"), model.clone());
+    let wrong = done.record().cells[0].custody[0].wrong.clone().unwrap();
+    assert!(
+        wrong.starts_with("the store was not at rest: ") && wrong.ends_with(" 0 missing; late is not lost"),
+        "{wrong}"
+    );
+    let verdict = done.cell(0);
+    assert_eq!(verdict.word, Word::Inconclusive, "{verdict:?}");
+    // What never comes is lost.
+    let lost = run_all(&quickstart("[ladder]\nsteps = [1000]"), Model { late_s: Some(600.0), ..model });
+    assert_eq!((lost.cell(0).word, lost.record().cells[0].custody[0].missing), (Word::Fail, lost.world.lost));
+}
+
+#[test]
 fn slow_lists_stop_the_climb_and_the_search_finds_the_ceiling() {
     // 30 ms allow (30 − 2) ms ÷ 1 µs = 28 000 points, give or take the jitter.
     let model = Model { list_s_per_point: 1e-6, ..Model::default() };

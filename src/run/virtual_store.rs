@@ -13,7 +13,7 @@ use rand::RngExt;
 
 use super::{
     virtual_world::VirtualWorld,
-    world::{Answer, Datum, Failure, Request},
+    world::{Answer, Datum, Failure, Request, World},
 };
 use crate::plan::probe::Probe;
 
@@ -31,7 +31,10 @@ impl VirtualWorld {
     pub(super) fn stored_rows(&mut self, statement: &str) -> Vec<Vec<Datum>> {
         let Some(load) = &self.load else { return Vec::new() };
         let from_s = number_after(statement, "ts >= ");
-        let (mut left, lost_one_in) = (self.stored(), self.model.lost_one_in);
+        let late_came =
+            self.model.late_s.is_some_and(|late_s| load.ended.is_some_and(|ended| self.now() >= ended + late_s));
+        let lost_one_in = if late_came { 0 } else { self.model.lost_one_in };
+        let (mut left, mut lost) = (self.stored(), 0);
         let mut rows = Vec::new();
         for (second, known) in &load.seconds {
             let reached = left.min(known.acked) as usize;
@@ -48,10 +51,13 @@ impl VirtualWorld {
                 let readings = load.readings(*second).into_iter().take(reached).enumerate();
                 let (gone, kept): (Vec<_>, Vec<_>) =
                     readings.partition(|(index, _)| lost_one_in > 0 && index % lost_one_in == 0);
-                self.lost += gone.len() as u64;
+                lost += gone.len() as u64;
                 let sum = kept.iter().map(|(_, (_, value))| value).sum();
                 rows.push(vec![Datum::Integer(*second), Datum::Integer(kept.len() as i64), real(sum)]);
             }
+        }
+        if statement.contains("GROUP BY") {
+            self.lost = lost;
         }
         rows
     }

@@ -37,6 +37,8 @@ pub(super) struct Model {
     pub(super) list_s_per_point: f64,
     /// Of the acknowledged readings of a second, each one of this many is lost; none when 0.
     pub(super) lost_one_in: usize,
+    /// What counts as lost comes so long after the end of the load, seconds; never when none.
+    pub(super) late_s: Option<f64>,
     /// The share of the due readings that the generator manages.
     pub(super) offered_share: f64,
     /// Latency of the live system while a load runs, seconds.
@@ -55,6 +57,7 @@ impl Default for Model {
             stored_per_s: 1e9,
             list_s_per_point: 0.5e-6,
             lost_one_in: 0,
+            late_s: None,
             offered_share: 1.0,
             live_latency_s: 0.01,
             interrupted_at: Vec::new(),
@@ -91,7 +94,7 @@ pub(super) struct VirtualWorld {
     histogram: String,
     /// Every call that was made, by its name.
     pub(super) calls: Vec<String>,
-    /// Acknowledged readings that the store lost, over all comparisons.
+    /// Acknowledged readings that the store had lost when it was last compared.
     pub(super) lost: u64,
 }
 

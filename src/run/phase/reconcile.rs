@@ -21,7 +21,11 @@ impl Interpreter<'_> {
         let Some(cell) = self.fold.cell().cloned() else {
             return Err(Halt::PhaseFailed("there is nothing to reconcile outside a cell".to_owned()));
         };
-        let custody = match self.compare(name, reconcile, &cell)? {
+        let compared = match self.compare(name, reconcile, &cell)? {
+            Ok(found) if found.missing > 0 => self.ask_again(name, reconcile, &cell, &found)?,
+            compared => compared,
+        };
+        let custody = match compared {
             Ok(custody) => custody,
             Err(wrong) => Custody {
                 window: name.to_owned(),
@@ -31,6 +35,29 @@ impl Interpreter<'_> {
             },
         };
         self.record(Entry::Custody(custody))
+    }
+
+    /// Compares once more after a while: readings are lost only where the store has not changed in between. A pause of the path into the store
+    /// may last longer than the stillness that the drain took for rest.
+    fn ask_again(
+        &mut self,
+        name: &str,
+        reconcile: &Reconcile,
+        cell: &CellRecord,
+        found: &Custody,
+    ) -> Result<Result<Custody, String>, Halt> {
+        let after = reconcile.ask_again_after;
+        self.pause_until(self.now() + after.as_secs_f64())?;
+        let again = self.compare(name, reconcile, cell)?;
+        Ok(again.and_then(|again| {
+            if (again.stored, again.missing) == (found.stored, found.missing) {
+                return Ok(again);
+            }
+            Err(format!(
+                "the store was not at rest: {} rows, {} readings missing; after {after} it was {} rows, {} missing; late is not lost",
+                found.stored, found.missing, again.stored, again.missing
+            ))
+        }))
     }
 
     /// The comparison, or why the store could not be read.
