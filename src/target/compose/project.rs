@@ -147,11 +147,15 @@ impl Project {
         }
         let services = examined.config["services"].as_object().map_or(0, serde_json::Map::len);
         if containers.len() >= services && containers.iter().all(Container::is_ready) {
-            self.emit.event(EventKind::Note, "target", "it was up already, and is left up at the end");
             locked(&self.state).overrides = Some(examined.overridden.text.clone());
         } else {
             self.up(&examined, &containers, &|_| {}).map_err(refused)?;
-            locked(&self.state).started_here = true;
+        }
+        // What was there before, whole or in part, is not this run's to remove, nor are its volumes.
+        let ours = locked(&self.state).started_here || containers.is_empty();
+        locked(&self.state).started_here = ours;
+        if !ours {
+            self.emit.event(EventKind::Note, "target", "it was up already, and is left up at the end");
         }
         self.tell(&examined);
         Ok(())
