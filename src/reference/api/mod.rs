@@ -1,6 +1,6 @@
 //! The reference read API: points, equipments, last values and history as JSON, read from the store at each request; and jobs, which report later.
 //!
-//! The paths under `/api/scale` and `/ops` are Baler's for the organisation `scale`, in [`org`]; a gateway with a login stands before them.
+//! The paths under `/api/scale` and `/ops` are Baler's for the organisation `scale`, in `org.rs`; a gateway with a login stands before them.
 //! Nothing is cached: the work of an answer grows with its size, as in a real server. Reads run on a few threads with a connection each.
 
 use std::{
