@@ -40,7 +40,7 @@ impl Log {
         }
     }
 
-    /// What was printed since the start of the process, at most `BEGINNING_BYTES` of it.
+    /// What was printed since the start of the process, at most the first mebibyte of it.
     ///
     /// # Errors
     /// When the file cannot be read.
