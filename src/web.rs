@@ -63,8 +63,17 @@ impl Web {
     /// # Errors
     /// When it does not, or the body is no JSON.
     pub fn json(&self, path: &str) -> Result<Value, String> {
-        let body = self.good(path)?;
-        serde_json::from_slice(&body).map_err(|error| format!("GET {path}: no JSON: {error}"))
+        self.timed_json(path).map(|(json, _)| json)
+    }
+
+    /// The same, with the seconds from the start of the request to the last byte of the answer.
+    ///
+    /// # Errors
+    /// When it does not, or the body is no JSON.
+    pub fn timed_json(&self, path: &str) -> Result<(Value, f64), String> {
+        let fetched = self.good(path)?;
+        let json = serde_json::from_slice(&fetched.body).map_err(|error| format!("GET {path}: no JSON: {error}"))?;
+        Ok((json, fetched.seconds))
     }
 
     /// Reads a text by a GET that must answer with a status of 200 to 299.
@@ -72,13 +81,13 @@ impl Web {
     /// # Errors
     /// When it does not.
     pub fn text(&self, path: &str) -> Result<String, String> {
-        Ok(String::from_utf8_lossy(&self.good(path)?).into_owned())
+        Ok(String::from_utf8_lossy(&self.good(path)?.body).into_owned())
     }
 
-    fn good(&self, path: &str) -> Result<Vec<u8>, String> {
+    fn good(&self, path: &str) -> Result<Fetched, String> {
         let fetched = self.request(Method::Get, path, None)?;
         if (200..300).contains(&fetched.status) {
-            return Ok(fetched.body);
+            return Ok(fetched);
         }
         Err(format!("GET {path}: status {}", fetched.status))
     }

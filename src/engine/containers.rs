@@ -9,7 +9,7 @@ use bollard::{
         StopContainerOptionsBuilder,
     },
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::join_all};
 use jiff::Timestamp;
 
 use super::{Engine, FOLDER_LABEL, PROJECT_LABEL, SERVICE_LABEL};
@@ -89,13 +89,11 @@ impl Engine {
             options = options.filters(filters);
         }
         let listed = self.wait(self.docker.list_containers(Some(options.build())))?;
-        let mut containers = Vec::new();
-        for id in listed.into_iter().filter_map(|summary| summary.id) {
-            // One that is gone since it was listed is not there any more.
-            if let Ok(inspected) = self.wait(self.docker.inspect_container(&id, None)) {
-                containers.push(container(inspected));
-            }
-        }
+        let ids: Vec<String> = listed.into_iter().filter_map(|summary| summary.id).collect();
+        // All at once: one after the other takes a busy engine seconds, in which a watch would be silent.
+        let inspected = self.runtime.block_on(join_all(ids.iter().map(|id| self.docker.inspect_container(id, None))));
+        // One that is gone since it was listed is not there any more.
+        let mut containers: Vec<Container> = inspected.into_iter().flatten().map(container).collect();
         containers.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(containers)
     }

@@ -87,8 +87,8 @@ impl Engine {
         let used_by_us: HashSet<&String> = ours.iter().flat_map(|container| &container.volumes).collect();
         for volume in self.wait(self.docker.list_volumes(None::<ListVolumesOptions>))?.volumes.unwrap_or_default() {
             if !is_ours(&volume.labels) && !used_by_us.contains(&volume.name) {
-                let created = volume.created_at.unwrap_or_default();
-                others.add(format!("volume {}", volume.name), format!("{} {created}", volume.mountpoint));
+                // Its time of creation is none: the engine gives the last change of the folder, which its owner makes by using it.
+                others.add(format!("volume {}", volume.name), format!("{} {}", volume.driver, volume.mountpoint));
             }
         }
         Ok(others)

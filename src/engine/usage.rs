@@ -157,6 +157,38 @@ mod tests {
         assert_eq!((two.memory_bytes, two.anon_bytes, two.kernel_bytes), (600.0, Some(300.0), Some(48.0)));
     }
 
+    /// The form of Docker's answer on cgroup v2: no `max_usage`, other names in `stats`, operations in small letters, the rest null.
+    #[test]
+    fn a_whole_sample_of_cgroup_v2_is_read() {
+        let stats = json!({
+            "read": "2026-01-01T00:00:01.5Z", "preread": "0001-01-01T00:00:00Z", "num_procs": 0, "storage_stats": {},
+            "pids_stats": { "current": 7, "limit": 28000 },
+            "blkio_stats": {
+                "io_service_bytes_recursive": [
+                    { "major": 259, "minor": 0, "op": "read", "value": 4096 }, { "major": 259, "minor": 0, "op": "write", "value": 8192 }
+                ],
+                "io_serviced_recursive": null, "io_queue_recursive": null, "sectors_recursive": null
+            },
+            "cpu_stats": {
+                "cpu_usage": { "total_usage": 2_500_000_000_u64, "usage_in_kernelmode": 500_000_000, "usage_in_usermode": 2_000_000_000 },
+                "system_cpu_usage": 90_000_000_000_u64, "online_cpus": 2,
+                "throttling_data": { "periods": 40, "throttled_periods": 30, "throttled_time": 1_200_000_000 }
+            },
+            "memory_stats": {
+                "usage": 50_000_000, "limit": 134_217_728,
+                "stats": {
+                    "active_anon": 4096, "active_file": 2_000_000, "anon": 30_000_000, "anon_thp": 0, "file": 12_000_000, "file_mapped": 6_000_000,
+                    "inactive_anon": 29_000_000, "inactive_file": 10_000_000, "kernel_stack": 100_000, "slab": 900_000, "sock": 4096
+                }
+            }
+        });
+        let usage = Usage::of(&serde_json::from_value(stats).expect("statistics")).expect("it ran");
+        assert_eq!((usage.cpu_s, usage.periods, usage.throttled_periods), (2.5, 40, 30));
+        assert_eq!((usage.memory_bytes, usage.limit_bytes), (4e7, Some(134_217_728.0)));
+        assert_eq!((usage.anon_bytes, usage.file_bytes, usage.kernel_bytes), (Some(3e7), Some(1.2e7), Some(1e6)));
+        assert_eq!((usage.read_bytes, usage.write_bytes, usage.processes), (Some(4096.0), Some(8192.0), 7.0));
+    }
+
     #[test]
     fn rates_are_taken_over_the_time_between_the_samples() {
         let before = usage("2026-01-01T00:00:00.5Z", 1_000_000_000, (10, 2), &v1());

@@ -173,6 +173,10 @@ fn labels(service: &Value, at: &str, findings: &mut Findings) {
 }
 
 fn caps(name: &str, service: &Value, at: &str, findings: &mut Findings) {
+    if number(service.get("memswap_limit")).is_some_and(|bytes| bytes < 0.0) {
+        let what = "its cap on memory does not hold, as it may swap without bound (`memswap_limit: -1`)";
+        findings.hazard(Hazard::Uncapped, at, what, "leave out `memswap_limit`");
+    }
     let limit = |key: &str| service.pointer(&format!("/deploy/resources/limits/{key}"));
     let cpus = number(service.get("cpus")).or_else(|| number(limit("cpus"))).filter(|cpus| *cpus > 0.0);
     let memory = number(service.get("mem_limit")).or_else(|| number(limit("memory"))).filter(|bytes| *bytes > 0.0);

@@ -1,8 +1,9 @@
 //! Which part was at its limit, from evidence, or that none was found.
 //!
 //! Looked at, over the window of the gate that decided: the caps of the target's containers, the CPU of its processes and of the host, queues that grew,
-//! publishes that waited for their PUBACK, the generator's own threads, time spent waiting for I/O, counters of drops, and the
-//! first timed read that missed its budget. A sign at its limit outweighs one that only grew, and two that agree outweigh one.
+//! publishes that waited for their PUBACK, the generator's own threads, time spent waiting for I/O, counters of drops, the
+//! first timed read that missed its budget, and what befell a part by the very gates that decided. A sign at its limit outweighs one that
+//! only grew, what happened outweighs both, and two that agree outweigh one.
 
 use std::fmt::Write;
 
@@ -49,31 +50,34 @@ const QUEUE_WORDS: &[&str] = &["queue", "backlog", "depth", "pending", "waiting"
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
-struct Sign {
-    part: String,
-    evidence: String,
-    weight: Weight,
+pub(super) struct Sign {
+    pub(super) part: String,
+    pub(super) evidence: String,
+    pub(super) weight: Weight,
 }
 
 /// How much a sign says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+pub(super) enum Weight {
     /// The part missed or grew.
     Sign,
     /// The part was at its limit.
     Limit,
+    /// The gate that decided is about this part.
+    Told,
 }
 
 /// Names the part that stopped a cell which did not pass.
 pub(super) fn find(run: &RunStarted, cell: &CellRecord, gates: &[GateOutcome], decided_by: &[String]) -> Bottleneck {
     let deciding: Vec<&GateOutcome> = gates.iter().filter(|gate| decided_by.contains(&gate.name)).collect();
     let look = Look { run, cell, window: window_of(cell, deciding.first().copied()) };
-    let mut signs = look.caps();
+    let mut signs = look.happened(&deciding);
+    signs.extend(look.caps());
     signs.extend(look.processes());
     signs.extend(look.host());
     signs.extend(look.loads(&deciding));
     signs.extend(look.queues());
-    signs.extend(look.drops());
+    signs.extend(look.drops(&deciding));
     signs.extend(missed_probe(cell, &deciding));
     strongest(signs, cell)
 }
@@ -104,30 +108,30 @@ fn strongest(mut signs: Vec<Sign>, cell: &CellRecord) -> Bottleneck {
     let confidence = match (first.weight, signs.len()) {
         (Weight::Sign, 1) => Confidence::Low,
         (Weight::Sign, _) | (Weight::Limit, 1) => Confidence::Medium,
-        (Weight::Limit, _) => Confidence::High,
+        (Weight::Limit | Weight::Told, _) => Confidence::High,
     };
     let evidence: Vec<String> = signs.into_iter().map(|sign| sign.evidence).collect();
     Bottleneck { part: Some(first.part), evidence: evidence.join("; "), confidence }
 }
 
 /// A cell and the window that is looked at.
-struct Look<'a> {
+pub(super) struct Look<'a> {
     run: &'a RunStarted,
-    cell: &'a CellRecord,
+    pub(super) cell: &'a CellRecord,
     window: Window,
 }
 
 impl Look<'_> {
-    fn figure(&self, metric: &str) -> Option<Figure> {
+    pub(super) fn figure(&self, metric: &str) -> Option<Figure> {
         measure(self.run, self.cell, metric, &self.window).figure().cloned()
     }
 
-    fn value(&self, metric: &str) -> Option<f64> {
+    pub(super) fn value(&self, metric: &str) -> Option<f64> {
         self.figure(metric).map(|figure| figure.value())
     }
 
     /// The watches' series: full name and the series' own.
-    fn series(&self) -> impl Iterator<Item = (String, &str)> {
+    pub(super) fn series(&self) -> impl Iterator<Item = (String, &str)> {
         self.cell.started.subjects.iter().flat_map(|(watch, what)| {
             let names: &[String] = if let Subject::Series { names, .. } = what { names } else { &[] };
             names.iter().map(move |name| (format!("{watch}.{name}"), name.as_str()))
@@ -284,17 +288,6 @@ impl Look<'_> {
             })
         });
         grown.collect()
-    }
-
-    /// Counters of drops that rose.
-    fn drops(&self) -> Vec<Sign> {
-        let named = self.series().filter(|(_, name)| name.contains("drop"));
-        let rose = named.filter_map(|(full, _)| {
-            let rise = self.figure(&format!("{full}.delta")).filter(|rise| rise.value() > 0.0)?;
-            let evidence = format!("{full} rose by {} over {}", in_words(rise.value(), Unit::Number), rise.window);
-            Some(Sign { part: full, evidence, weight: Weight::Sign })
-        });
-        rose.collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     measure::sample_cell::{cell, open_window, open_window_of, push, run, sample, slice, subject},
-    record::entry::{Entry, ProbeRun},
+    record::entry::{Custody, Entry, Event, EventKind, ProbeRun, Second},
 };
 
 /// A watch, its series, and the value as a function of the second.
@@ -17,7 +17,7 @@ fn soak(series: &[Series]) -> CellRecord {
     let mut cell = cell();
     open_window(&mut cell, "soak", true, 10.0, 20.0);
     for (watch, name, value) in series {
-        subject(&mut cell, watch, Subject::Series { names: vec![(*name).into()], every_ms: 1000 });
+        subject(&mut cell, watch, Subject::Series { names: vec![(*name).into()], every_ms: 1000, kind: "sql".into() });
         for second in 0..10 {
             let second = f64::from(second);
             push(&mut cell, Entry::Sample(sample(watch, 10.5 + second, name, value(second))));
@@ -93,6 +93,52 @@ fn drops_and_disk_waits_are_signs() {
     let dropped = found(&soak(&[("sys", "dropped", |second| second)]), "lag.p95_s");
     assert_eq!((dropped.part.as_deref(), dropped.confidence), (Some("sys.dropped"), Confidence::Low));
     assert_eq!(found(&soak(&[("host", "io_pressure_pct", |_| 40.0)]), "lag.p95_s").part.as_deref(), Some("the disk"));
+}
+
+#[test]
+fn drops_of_a_broker_are_not_blamed_on_an_ingest_path_that_lost_nothing() {
+    let dropped = |kind: &str, missing: Option<u64>| {
+        let mut cell = soak(&[("sys", "dropped", |second| second)]);
+        subject(&mut cell, "sys", Subject::Series { names: vec!["dropped".into()], every_ms: 1000, kind: kind.into() });
+        subject(&mut cell, "custody", Subject::Phase { kind: "reconcile".into() });
+        if let Some(missing) = missing {
+            open_window_of(&mut cell, "custody", "reconcile", false, 20.0, 21.0);
+            cell.seconds.entry("readings".into()).or_default().insert(1, Second { acked: 100, ..Second::default() });
+            let (window, load) = ("custody".into(), "readings".into());
+            let custody = Custody { window, load, acked: 100, stored: 100, missing, ..Custody::default() };
+            push(&mut cell, Entry::Custody(custody));
+        }
+        found(&cell, "sys.dropped.delta")
+    };
+    let blamed = dropped("mqtt_sys", Some(0));
+    assert_eq!((blamed.part.as_deref(), blamed.confidence), (Some("a QoS 0 subscriber"), Confidence::High));
+    let evidence = "sys.dropped rose by 9 over soak, and all that was acknowledged is stored, so a subscriber at QoS 0 missed them \
+        and not the ingest path";
+    assert_eq!(blamed.evidence, evidence);
+    for (kind, missing) in [("mqtt_sys", Some(3)), ("mqtt_sys", None), ("prometheus", Some(0))] {
+        assert_eq!(dropped(kind, missing).part.as_deref(), Some("sys.dropped"), "{kind} {missing:?}");
+    }
+}
+
+#[test]
+fn what_befell_a_container_outweighs_what_was_busy_meanwhile() {
+    let of = |metric: &str, kind, times: u32| {
+        let mut cell = soak(&[("containers", "listener.throttled_pct", |_| 80.0)]);
+        for second in 0..times {
+            let (subject, detail) = ("rules".into(), "exit 137".into());
+            push(&mut cell, Entry::Event(Event { at: 11.0 + f64::from(second), kind, subject, detail }));
+        }
+        found(&cell, metric)
+    };
+    let killed = of("engine.oom_kills", EventKind::OutOfMemory, 2);
+    assert_eq!((killed.part.as_deref(), killed.confidence), (Some("rules"), Confidence::High));
+    let first = "the kernel killed a process of rules for want of memory: exit 137 (2 times); listener was held back";
+    assert!(killed.evidence.starts_with(first), "{}", killed.evidence);
+    let ended = of("target.unexpected_exits", EventKind::UnexpectedExit, 1);
+    assert!(ended.evidence.starts_with("rules ended although nobody took it down: exit 137; "), "{}", ended.evidence);
+    assert_eq!(of("engine.restarts", EventKind::Restarted, 1).part.as_deref(), Some("rules"));
+    // What happened beside the gate that decided is not its reason.
+    assert_eq!(of("lag.p95_s", EventKind::OutOfMemory, 1).part.as_deref(), Some("listener"));
 }
 
 #[test]

@@ -46,6 +46,15 @@ impl Baseline {
     }
 }
 
+/// Why the experiment must stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trip {
+    /// The live system or the host's CPUs suffer: how.
+    Suffers(String),
+    /// The disk has less room left than the floor: how much.
+    DiskLow(String),
+}
+
 /// Watches for bad looks in a row.
 #[derive(Clone, Debug)]
 pub struct LiveGuard {
@@ -62,9 +71,9 @@ impl LiveGuard {
     }
 
     /// Takes the next look; gives the cause when the experiment must stop.
-    pub fn look(&mut self, look: &LiveLook) -> Option<String> {
+    pub fn look(&mut self, look: &LiveLook) -> Option<Trip> {
         if let Some(floor) = self.rules.disk_floor.filter(|floor| look.disk_free_bytes < floor.0) {
-            return Some(format!("{} bytes of disk are free, less than {floor}", look.disk_free_bytes));
+            return Some(Trip::DiskLow(format!("{} bytes are free, less than {floor}", look.disk_free_bytes)));
         }
         let Some(bad) = self.bad_latency(look).or_else(|| self.bad_load(look)) else {
             self.bad_in_a_row = 0;
@@ -72,7 +81,7 @@ impl LiveGuard {
         };
         self.bad_in_a_row += 1;
         let wanted = self.rules.bad_samples.max(1);
-        (self.bad_in_a_row >= wanted).then(|| format!("{bad}, {wanted} samples in a row"))
+        (self.bad_in_a_row >= wanted).then(|| Trip::Suffers(format!("{bad}, {wanted} samples in a row")))
     }
 
     fn bad_latency(&self, look: &LiveLook) -> Option<String> {
@@ -172,7 +181,10 @@ mod tests {
     #[test]
     fn a_full_disk_trips_at_once() {
         let full = LiveLook { disk_free_bytes: 999, ..calm() };
-        assert_eq!(trips(0.1, 0.5, &[calm(), full]), [false, true]);
+        assert_eq!(trips(0.1, 0.5, &[calm(), full.clone()]), [false, true]);
+        let mut guard = LiveGuard::new(rules(), Baseline { latency_s: None, load_per_cpu: 0.5 });
+        let wanted = Trip::DiskLow("999 bytes are free, less than 1kB".to_owned());
+        assert_eq!(guard.look(&full), Some(wanted), "the disk is another cause than the live system");
     }
 
     #[test]
@@ -195,6 +207,6 @@ mod tests {
         let mut guard = LiveGuard::new(rules(), Baseline { latency_s: Some(0.1), load_per_cpu: 0.5 });
         let causes = [(); 3].map(|()| guard.look(&slow(0.9)));
         let wanted = "the live system took 0.900 s instead of 0.100 s, 3 samples in a row";
-        assert_eq!(causes[2].as_deref(), Some(wanted));
+        assert_eq!(causes[2], Some(Trip::Suffers(wanted.to_owned())));
     }
 }

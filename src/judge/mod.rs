@@ -13,6 +13,7 @@ mod order;
 pub mod rejudge;
 pub mod result;
 pub mod schema;
+mod told;
 pub mod verdict;
 
 pub use cell::judge_cell;

@@ -119,6 +119,7 @@ fn is_invalid(gate: &Weighed) -> bool {
 fn invalid_ending(ending: Ending) -> Option<String> {
     match ending {
         Ending::CutShort(CutShort::LiveSafety(cause)) => Some(format!("live-safety: {cause}")),
+        Ending::CutShort(CutShort::DiskLow(cause)) => Some(format!("disk: {cause}")),
         Ending::CutShort(CutShort::Interrupted) => Some("interrupted".to_owned()),
         Ending::GoingOn => Some("the cell is not over".to_owned()),
         Ending::Lacking(phase) => Some(format!("the record lacks the phase `{phase}`")),
@@ -144,7 +145,7 @@ mod tests {
         if proof == Standing::Broken {
             return Word::Fail;
         }
-        if validity != Standing::Held || ending == "live-safety" || ending == "interrupted" || ending == "going on" {
+        if validity != Standing::Held || ["live-safety", "disk", "interrupted", "going on"].contains(&ending) {
             return Word::Inconclusive;
         }
         if bar == Standing::Broken {
@@ -161,6 +162,7 @@ mod tests {
         let standings = [Standing::Held, Standing::Broken, Standing::Unmeasured];
         let cuts = [
             ("live-safety", CutShort::LiveSafety("latency".into())),
+            ("disk", CutShort::DiskLow("1 byte is free".into())),
             ("interrupted", CutShort::Interrupted),
             ("phase failed", CutShort::PhaseFailed("tags: no".into())),
         ];

@@ -69,7 +69,7 @@ fn full_cell() -> CellRecord {
 
 fn add_subjects(cell: &mut CellRecord) {
     subject(cell, "noise", Subject::ExecLoad);
-    subject(cell, "queue", Subject::Series { names: vec!["depth".into()], every_ms: 1000 });
+    subject(cell, "queue", Subject::Series { names: vec!["depth".into()], every_ms: 1000, kind: "sql".into() });
     subject(cell, "list", Subject::Probe { budget_ms: Some(60), budget_source: Some("provisional".into()) });
     for (name, kind) in [
         ("tags", "publish"),

@@ -87,7 +87,11 @@ mod tests {
     /// 1000 points, of which 200 rows a second were stored at 240 bytes each.
     fn grown(total: Option<&str>) -> CellRecord {
         let mut cell = cell();
-        subject(&mut cell, "db", Subject::Series { names: vec!["bytes_per_row".into()], every_ms: 1000 });
+        subject(
+            &mut cell,
+            "db",
+            Subject::Series { names: vec!["bytes_per_row".into()], every_ms: 1000, kind: "sql".into() },
+        );
         subject(&mut cell, "custody", Subject::Phase { kind: "reconcile".into() });
         let (custody, bytes_per_row) = ("custody".into(), "db.bytes_per_row".into());
         let growth = Subject::Growth { custody, bytes_per_row, total_bytes: total.map(str::to_owned) };

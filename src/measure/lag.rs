@@ -70,7 +70,7 @@ pub(super) fn measure(asked: &Asked, poll_ms: u64, every_ms: u64) -> Measured {
 /// Whether the cell ended for a reason that is not the system's, before its canaries had the time that they were promised.
 fn was_stopped(asked: &Asked) -> bool {
     let cut_short = asked.cell.finished.as_ref().and_then(|finished| finished.cut_short.as_ref());
-    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::Interrupted))
+    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::DiskLow(_) | CutShort::Interrupted))
 }
 
 impl Readings {

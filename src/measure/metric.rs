@@ -29,7 +29,7 @@ pub fn measure(run: &RunStarted, cell: &CellRecord, metric: &str, window: &Windo
     };
     let rest = &metric[name.len() + 1..];
     let asked = Asked { run, cell, subject: name, name: rest, unit: Unit::Number, window };
-    if let Subject::Series { names, every_ms } = subject {
+    if let Subject::Series { names, every_ms, .. } = subject {
         return series::measure(&asked, names, *every_ms);
     }
     match kind_of(subject).and_then(|kind| spec(kind, rest)) {
@@ -263,8 +263,12 @@ mod tests {
         let mut cell = cell();
         open_window(&mut cell, "soak", true, 10.0, 20.0);
         let names = || vec!["cpu_pct".to_owned()];
-        subject(&mut cell, "a", Subject::Series { names: vec!["b.cpu_pct".into()], every_ms: 1000 });
-        subject(&mut cell, "a.b", Subject::Series { names: names(), every_ms: 1000 });
+        subject(
+            &mut cell,
+            "a",
+            Subject::Series { names: vec!["b.cpu_pct".into()], every_ms: 1000, kind: "sql".into() },
+        );
+        subject(&mut cell, "a.b", Subject::Series { names: names(), every_ms: 1000, kind: "sql".into() });
         let measured = measure(&run(), &cell, "a.b.cpu_pct.max", &default_window());
         assert_eq!(measured, Measured::unmeasured("the watch gave no sample in the window"));
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::plan::{
     gate::Unit,
-    metric::{HOST_SERIES, PROCESS_SERIES},
+    metric::{CONTAINER_SERIES, HOST_SERIES, PROCESS_SERIES},
     subject::aggregate_unit,
 };
 
@@ -166,11 +166,11 @@ impl Samples {
     }
 }
 
-/// The unit of a series, known for those of `process` and `host` watches.
+/// The unit of a series, known for those of `process`, `containers` and `host` watches.
 fn series_unit(series: &str) -> Unit {
-    let table = if series.contains('.') { PROCESS_SERIES } else { HOST_SERIES };
+    let tables = if series.contains('.') { [PROCESS_SERIES, CONTAINER_SERIES] } else { [HOST_SERIES, &[]] };
     let name = series.rsplit('.').next().unwrap_or(series);
-    table.iter().find(|(known, _)| *known == name).map_or(Unit::Number, |(_, unit)| *unit)
+    tables.concat().into_iter().find(|(known, _)| *known == name).map_or(Unit::Number, |(_, unit)| unit)
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
     fn soak(values: &[Option<f64>]) -> CellRecord {
         let mut cell = cell();
         let names = vec!["depth".to_owned()];
-        subject(&mut cell, "queue", Subject::Series { names, every_ms: 1000 });
+        subject(&mut cell, "queue", Subject::Series { names, every_ms: 1000, kind: "sql".into() });
         open_window(&mut cell, "soak", true, 10.0, 20.0);
         for (index, value) in values.iter().enumerate() {
             let at = 10.5 + count(index);
@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn series_of_processes_and_hosts_have_units() {
-        let units = ["listener.rss_bytes", "listener.cpu_pct", "cpu_pct", "load1", "depth"].map(series_unit);
-        assert_eq!(units, [Unit::Bytes, Unit::Percent, Unit::Percent, Unit::Number, Unit::Number]);
+        let names = ["listener.rss_bytes", "listener.cpu_pct", "listener.throttled_pct", "cpu_pct", "load1", "depth"];
+        let units = names.map(series_unit);
+        assert_eq!(units, [Unit::Bytes, Unit::Percent, Unit::Percent, Unit::Percent, Unit::Number, Unit::Number]);
     }
 }

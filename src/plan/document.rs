@@ -44,6 +44,9 @@ pub struct Plan {
     /// Another plan that this one changes: tables merge by key, arrays of tables by `name`; a new element is put behind the one before it in this file's list. Relative to this file, as every path is to the file that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
+    /// What this plan leaves out of the one that it extends, such as `"live_safety/url"` or `"phase/reads"`: keys, and names of elements of arrays of tables, joined by `/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// Values used elsewhere as `{{ vars.NAME }}`; `--set NAME=VALUE` overrides one that is declared here.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub vars: IndexMap<String, Value>,

@@ -95,7 +95,8 @@ fn time_of(phase: &Phase, cell: &CellPlan) -> Span {
         Phase::Fault(fault) => time_of_fault(fault),
         Phase::Drain(drain) => Span::stated(drain.still) + Span::limit(drain.within),
         Phase::Exec(exec) => Span::limit(exec.within),
-        Phase::Reconcile(_) | Phase::Sql(_) => Span::default(),
+        Phase::Sql(sql) => sql.moves.as_ref().map_or(Span::default(), |moves| Span::limit(moves.within)),
+        Phase::Reconcile(_) => Span::default(),
     }
 }
 

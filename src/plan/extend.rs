@@ -2,7 +2,7 @@
 //!
 //! Tables merge by key. Arrays of tables merge by `name` (a gate without one by its metric and window): an element that the base has
 //! is changed where it stands; a new one is put behind the one that precedes it in the plan's own list (which may be no more than a
-//! name), or at the end when none does. Everything else is replaced. Where exactly one key of several may be given (the kind of a
+//! name), or at the end when none does. Everything else is replaced. What `without` names is taken out of the base first. Where exactly one key of several may be given (the kind of a
 //! phase, the comparison of a gate), the plan's key takes the place of the base's.
 
 use std::{
@@ -25,6 +25,7 @@ use super::{
     target::Target,
     tree::{Data, Field, Node},
     watch::Watch,
+    without,
 };
 use crate::problem::{Problem, Source};
 
@@ -77,7 +78,10 @@ impl Reader<'_> {
         }
         let tree = Node::parse(&source, &mut self.problems);
         self.format(&tree);
-        let Some(named) = tree.get("extends") else { return tree };
+        let Some(named) = tree.get("extends") else {
+            self.problems.extend(without::of_nothing(&tree));
+            return tree;
+        };
         let Some(name) = named.text() else {
             self.problem(named, "wrong type for `extends`", "expected the path of a plan".to_owned());
             return tree;
@@ -95,9 +99,11 @@ impl Reader<'_> {
                 let mut base = self.tree(&base_name, text);
                 if let Data::Table(fields) = &mut base.data {
                     fields.shift_remove("extends");
+                    fields.shift_remove("without");
                 }
                 let folder = Path::new(name).parent().unwrap_or(Path::new(""));
                 from_folder(&mut base, folder, &mut Vec::new());
+                self.problems.extend(without::leave_out(&mut base, &tree));
                 merge(base, tree, &mut Vec::new())
             }
             Err(error) => {
@@ -236,7 +242,7 @@ fn merge_lists(mut base: Vec<Node>, plan: Vec<Node>, path: &mut Vec<String>) -> 
 }
 
 /// What an element of an array of tables is called.
-fn key(node: &Node) -> Option<String> {
+pub(super) fn key(node: &Node) -> Option<String> {
     if let Some(name) = node.get("name").and_then(Node::text) {
         return Some(name.to_owned());
     }
@@ -289,6 +295,21 @@ mod tests {
                 "connections": { "h": { "postgres": { "ca_file": "{{ vars.ca }}" } } },
             })
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_gone_before_the_merge() {
+        let base = "a = { x = 1, y = { z = 2 } }\n[[phase]]\nname = 'one'\n[[phase]]\nname = 'two'\n[[gate]]\nmetric = 'm'\nbelow = 1";
+        let plan = "extends = 'b'\nwithout = ['a/y/z', 'phase/one', 'gate/m', 'a/x']\na = { x = 3 }";
+        assert_eq!(
+            extended(&[("p", plan), ("b", base)]).unwrap(),
+            json!({
+                "a": { "x": 3, "y": {} }, "phase": [{ "name": "two" }], "gate": [],
+                "extends": "b", "without": ["a/y/z", "phase/one", "gate/m", "a/x"],
+            })
+        );
+        let further = extended(&[("q", "extends = 'p'\na = { w = 1 }"), ("p", plan), ("b", base)]).unwrap();
+        assert_eq!((&further["a"]["y"], further.get("without")), (&json!({}), None));
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub mod touches;
 mod tree;
 mod validate;
 pub mod watch;
+mod without;
 pub mod workflow;
 
 pub use read::load;

@@ -250,13 +250,31 @@ pub struct ExecPhase {
 }
 
 /// Runs a statement on a `postgres` connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlPhase {
     /// The connection.
     pub connection: String,
     /// The statement.
     pub statement: String,
+    /// A counter that must move by this statement: whoever trusts it later knows that it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Moves>,
+}
+
+/// A counter that is asked before and after a statement, with nothing else that moves it going on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Moves {
+    /// The query that reads the counter.
+    pub query: String,
+    /// By how much it must rise: no less and no more.
+    pub by: Count,
+    /// How long that may take, because counters lag.
+    pub within: Length,
+    /// How often it is asked. Default 250ms.
+    #[serde(default = "quarter_second")]
+    pub poll: Length,
 }
 
 fn quarter_second() -> Length {

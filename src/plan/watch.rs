@@ -68,7 +68,7 @@ pub struct HostWatch {
     pub disk: Option<String>,
 }
 
-/// A statement. Its first row gives the series.
+/// A statement. Its first row gives the series. A text that is no number is the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlWatch {
@@ -79,6 +79,9 @@ pub struct SqlWatch {
     /// The names of its columns, in their order: the series.
     #[schemars(length(min = 1))]
     pub series: Vec<String>,
+    /// A further series: the seconds from the question to the whole answer, as scaler times them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<String>,
 }
 
 /// Numbers in a JSON answer.
@@ -92,6 +95,9 @@ pub struct HttpJsonWatch {
     /// Series to JSON pointer.
     #[schemars(extend("minProperties" = 1))]
     pub series: IndexMap<String, String>,
+    /// A further series: the seconds from the question to the whole answer, as scaler times them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<String>,
 }
 
 /// Numbers of a Prometheus exposition.

@@ -198,6 +198,9 @@ pub enum Subject {
         names: Vec<String>,
         /// The sampling period in milliseconds.
         every_ms: u64,
+        /// The key of the watch's kind: `containers`, `mqtt_sys`, ….
+        #[serde(default)]
+        kind: String,
     },
     /// A canary.
     Canary {
@@ -335,6 +338,8 @@ pub struct CellFinished {
 pub enum CutShort {
     /// Live-safety tripped: the cause.
     LiveSafety(String),
+    /// The disk had less room left than the plan's floor: how much.
+    DiskLow(String),
     /// A phase could not do its work: its name and the reason.
     PhaseFailed(String),
     /// The user asked to stop, or scaler was killed.

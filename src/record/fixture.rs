@@ -144,7 +144,7 @@ fn subjects(points: u64) -> IndexMap<String, Subject> {
     [
         ("readings", Subject::MqttPublish { nominal_per_s: points.div_ceil(5), points, inflight: 4000 }),
         ("lag", Subject::Canary { poll_ms: 20, every_ms: 0 }),
-        ("server", Subject::Series { names: vec!["listener.cpu_pct".into()], every_ms: 1000 }),
+        ("server", Subject::Series { names: vec!["listener.cpu_pct".into()], every_ms: 1000, kind: "process".into() }),
         ("list-points", Subject::Probe { budget_ms: Some(60), budget_source: Some("provisional".into()) }),
         ("soak", phase("hold")),
         ("reads", phase("probe")),

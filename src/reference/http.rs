@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, convert::Infallible, future::Future, time::Duration};
 
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
@@ -12,19 +12,35 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 use super::metrics::Metrics;
 
-/// A request: the path, and the query's pairs with `%` escapes undone.
+/// The most bytes of a request's body.
+const BODY_BYTES: usize = 1024 * 1024;
+
+/// A request: the path, the query's pairs with `%` escapes undone, and what was posted.
 #[derive(Debug)]
 pub(super) struct Ask {
     /// The path.
     pub(super) path: String,
+    /// The path and the query as they came.
+    pub(super) target: String,
+    /// The body of a POST; none for a GET.
+    pub(super) posted: Option<Bytes>,
+    /// The token of `Authorization: Bearer TOKEN`.
+    pub(super) token: Option<String>,
     query: Vec<(String, String)>,
 }
 
 impl Ask {
+    /// What was posted, as JSON.
+    pub(super) fn json(&self) -> Result<Value, String> {
+        let body = self.posted.as_ref().ok_or("nothing was posted\n")?;
+        serde_json::from_slice(body).map_err(|error| format!("no JSON: {error}\n"))
+    }
+
     /// A value of the query.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
@@ -35,7 +51,22 @@ impl Ask {
         let query = pairs
             .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
             .map(|(key, value)| (unescape(key), unescape(value)));
-        Self { path: path.to_owned(), query: query.collect() }
+        let target = path.to_owned();
+        Self { path: path.to_owned(), target, posted: None, token: None, query: query.collect() }
+    }
+
+    /// Reads a request to its end; the reason when that cannot be done.
+    async fn read(request: Request<Incoming>) -> Result<Self, Reply> {
+        let mut ask = Self::new(request.uri().path(), request.uri().query().unwrap_or_default());
+        ask.target = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
+        let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        ask.token = authorization.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
+        if request.method() == Method::POST {
+            let body = Limited::new(request.into_body(), BODY_BYTES).collect().await;
+            let too_large = |_| Reply::text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large or was cut off\n");
+            ask.posted = Some(body.map_err(too_large)?.to_bytes());
+        }
+        Ok(ask)
     }
 }
 
@@ -51,9 +82,19 @@ impl Reply {
     /// 200 with JSON.
     pub(super) fn json(value: &impl Serialize) -> Self {
         match serde_json::to_vec(value) {
-            Ok(body) => Self::new(StatusCode::OK, "application/json", body),
+            Ok(body) => Self::raw_json(StatusCode::OK, body),
             Err(error) => Self::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
         }
+    }
+
+    /// 201 with JSON.
+    pub(super) fn created(value: &impl Serialize) -> Self {
+        Self { status: StatusCode::CREATED, ..Self::json(value) }
+    }
+
+    /// A status with JSON that is written already.
+    pub(super) fn raw_json(status: StatusCode, body: Vec<u8>) -> Self {
+        Self::new(status, "application/json", body)
     }
 
     /// A status with words.
@@ -91,8 +132,16 @@ impl Reply {
     }
 }
 
-/// Answers requests for as long as it is polled: POST on the paths in `posts`, GET on all others. Runs on this thread, so the answering function may share the service's state.
-pub(super) async fn serve<H, F>(listener: TcpListener, posts: &'static [&'static str], answer: H)
+/// Which methods a path takes.
+pub(super) type Takes = fn(&Method, &str) -> bool;
+
+/// Every path takes GET and nothing else.
+pub(super) fn only_get(method: &Method, _path: &str) -> bool {
+    method == Method::GET
+}
+
+/// Answers requests for as long as it is polled. Runs on this thread, so the answering function may share the service's state.
+pub(super) async fn serve<H, F>(listener: TcpListener, takes: Takes, answer: H)
 where
     H: Fn(Ask) -> F + Clone + 'static,
     F: Future<Output = Reply> + 'static,
@@ -107,14 +156,15 @@ where
         let _ = stream.set_nodelay(true);
         let answer = answer.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            let method = if posts.contains(&request.uri().path()) { Method::POST } else { Method::GET };
-            let asked = (request.method() == method)
-                .then(|| Ask::new(request.uri().path(), request.uri().query().unwrap_or_default()))
-                .map(&answer);
+            let answer = answer.clone();
             async move {
-                let reply = match asked {
-                    Some(answering) => answering.await,
-                    None => Reply::text(StatusCode::METHOD_NOT_ALLOWED, "another method is needed here\n"),
+                let reply = if takes(request.method(), request.uri().path()) {
+                    match Ask::read(request).await {
+                        Ok(ask) => answer(ask).await,
+                        Err(refused) => refused,
+                    }
+                } else {
+                    Reply::text(StatusCode::METHOD_NOT_ALLOWED, "another method is needed here\n")
                 };
                 Ok::<_, Infallible>(reply.into_response())
             }

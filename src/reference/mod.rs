@@ -1,9 +1,11 @@
 //! The reference target: a small, honest telemetry pipeline of child processes on loopback, with faults that can be switched on.
 //!
 //! ```text
-//! publisher ──MQTT──▶ broker ──QoS 1, kept session──▶ listener ──durable batches──▶ store (SQLite or PostgreSQL) ──▶ api ──HTTP──▶ reader
-//!       └──▶ forward ──▶┘ └──QoS 0, bounded queue──▶ daemon                                                         └──▶ jobs
+//! publisher ──MQTT──▶ broker ──QoS 1, kept session──▶ listener ──durable batches──▶ store (SQLite or PostgreSQL) ──▶ api ──▶ gateway ──HTTP──▶ reader
+//!       └──▶ forward ──▶┘ └──QoS 0, bounded queue──▶ daemon  └────────tags────────▶ graph (SPARQL) ──────────────────┘ └──▶ jobs
 //! ```
+//!
+//! Forward, daemon, graph and gateway are there when a plan wants them; without a graph the store holds the tags.
 //!
 //! scaler measures it in the quickstart and is calibrated against it: whatever a part does wrong on purpose it counts exactly and tells at
 //! `/truth`, so a test can demand that scaler reports exactly that. Every part also answers `/health` and `/metrics`, and ends in order on
@@ -22,6 +24,8 @@ pub mod daemon;
 pub mod durability;
 pub mod fault;
 pub mod forward;
+pub mod gateway;
+mod graph;
 pub mod health;
 mod http;
 pub mod listener;
@@ -45,6 +49,8 @@ pub enum ReferenceCommand {
     Listener(listener::ListenerArgs),
     /// Answers reads from the store as JSON
     Api(api::ApiArgs),
+    /// Stands before the read API: passes on the requests of those who have logged in
+    Gateway(gateway::GatewayArgs),
     /// Passes a connection on over a path that is slow, stalls, is cut or refused
     Proxy(proxy::ProxyArgs),
     /// Subscribes at QoS 0, takes its time over each message, and shows a heartbeat
@@ -69,6 +75,7 @@ pub fn run(command: ReferenceCommand) -> Result<Option<String>, Problems> {
         ReferenceCommand::Broker(args) => broker::run(&args),
         ReferenceCommand::Listener(args) => listener::run(args),
         ReferenceCommand::Api(args) => api::run(args),
+        ReferenceCommand::Gateway(args) => gateway::run(args),
         ReferenceCommand::Proxy(args) => proxy::run(args),
         ReferenceCommand::Daemon(args) => daemon::run(args),
         ReferenceCommand::Forward(args) => forward::run(args),

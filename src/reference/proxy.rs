@@ -164,7 +164,7 @@ pub(super) fn run(args: ProxyArgs) -> Result<(), Problems> {
         let clients = service::listen(args.listen).await?;
         let http = service::listen(args.http).await?;
         let facts = path.clone();
-        spawn_local(http::serve(http, &[], move |ask| std::future::ready(answer(&facts.counts, &ask.path))));
+        spawn_local(http::serve(http, http::only_get, move |ask| std::future::ready(answer(&facts.counts, &ask.path))));
         spawn_local(accept(clients, path));
         service::told_to_end().await
     })

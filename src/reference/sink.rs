@@ -103,7 +103,9 @@ pub(super) fn run(args: &SinkArgs) -> Result<(), Problems> {
     service::block_on(async {
         let http = service::listen(args.http).await?;
         let counts = sink.counts.clone();
-        tokio::task::spawn_local(http::serve(http, &[], move |ask| std::future::ready(answer(&counts, &ask.path))));
+        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| {
+            std::future::ready(answer(&counts, &ask.path))
+        }));
         service::told_to_end().await
     })
 }

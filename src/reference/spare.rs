@@ -9,7 +9,7 @@ pub struct Spare {
     #[arg(long = "fault-spare-ending", value_name = "ENDING", default_value = "/tags")]
     endings: Vec<String>,
     /// Topics under this prefix are spared by faults; may be repeated
-    #[arg(long = "fault-spare-prefix", value_name = "PREFIX", default_values = ["fbf/canary", "fbf/scale/preflight"])]
+    #[arg(long = "fault-spare-prefix", value_name = "PREFIX", default_values = ["fbf/canary", "fbf/scale/canary", "fbf/scale/preflight"])]
     prefixes: Vec<String>,
 }
 

@@ -16,6 +16,7 @@ const EVENTS: usize = 40;
 pub(super) fn of(cell: &CellResult, screen: Screen) -> String {
     let cut_short = cell.cut_short.iter().map(|cut| match cut {
         CutShort::LiveSafety(cause) => format!("live-safety: {cause}"),
+        CutShort::DiskLow(cause) => format!("disk: {cause}"),
         CutShort::PhaseFailed(reason) => format!("a phase failed: {reason}"),
         CutShort::Interrupted => "interrupted".to_owned(),
     });

@@ -146,6 +146,7 @@ pub fn dated_entry(unix_ms: u64, entry: &Entry) -> Option<String> {
         Entry::CellFinished(finished) => match &finished.cut_short {
             None => "cell done".to_owned(),
             Some(CutShort::LiveSafety(cause)) => format!("cell cut short by live-safety: {cause}"),
+            Some(CutShort::DiskLow(cause)) => format!("cell cut short by the disk: {cause}"),
             Some(CutShort::PhaseFailed(reason)) => format!("cell cut short: {reason}"),
             Some(CutShort::Interrupted) => "cell interrupted".to_owned(),
         },

@@ -9,6 +9,7 @@ use super::{
     world::Call,
 };
 use crate::{
+    judge::live_safety::Trip,
     plan::{
         checked::{CellPlan, NamedPhase},
         phase::Phase,
@@ -214,9 +215,11 @@ impl Interpreter<'_> {
     pub(super) fn tolerate(&mut self, outcome: Result<(), Halt>) -> Result<(), Halt> {
         match outcome {
             Ok(()) | Err(Halt::Interrupted | Halt::Defect(_)) => Ok(()),
-            Err(Halt::PhaseFailed(reason) | Halt::Refused(reason) | Halt::LiveSafety(reason)) => {
-                self.event(EventKind::Note, "scaler", format!("while putting things right: {reason}"))
-            }
+            Err(
+                Halt::PhaseFailed(reason)
+                | Halt::Refused(reason)
+                | Halt::GivesWay(Trip::Suffers(reason) | Trip::DiskLow(reason)),
+            ) => self.event(EventKind::Note, "scaler", format!("while putting things right: {reason}")),
             Err(halt @ Halt::Journal(_)) => Err(halt),
         }
     }
@@ -224,7 +227,8 @@ impl Interpreter<'_> {
 
 fn cut_short(halt: Option<&Halt>) -> Option<CutShort> {
     Some(match halt? {
-        Halt::LiveSafety(cause) => CutShort::LiveSafety(cause.clone()),
+        Halt::GivesWay(Trip::Suffers(cause)) => CutShort::LiveSafety(cause.clone()),
+        Halt::GivesWay(Trip::DiskLow(cause)) => CutShort::DiskLow(cause.clone()),
         Halt::PhaseFailed(reason) | Halt::Refused(reason) => CutShort::PhaseFailed(reason.clone()),
         Halt::Interrupted | Halt::Journal(_) | Halt::Defect(_) => CutShort::Interrupted,
     })

@@ -79,7 +79,7 @@ fn conduct(experiment: Experiment<'_>, kept: Option<Kept>, mut interpreter: Inte
         .and_then(|()| interpreter.climb(header, cell));
     let ending = match outcome {
         Ok(()) => Ending::Complete,
-        Err(Halt::Interrupted | Halt::LiveSafety(_)) => Ending::Interrupted,
+        Err(Halt::Interrupted | Halt::GivesWay(_)) => Ending::Interrupted,
         Err(Halt::Refused(reason) | Halt::PhaseFailed(reason)) => Ending::Refused(reason),
         Err(Halt::Defect(what)) => Ending::Defect(what),
         Err(Halt::Journal(error)) => {
@@ -189,9 +189,10 @@ impl Interpreter<'_> {
     }
 }
 
-/// Whether the live system suffered in the cell. What hurt once is not tried again, and never more of it.
+/// Whether the cell gave way to the live system or to the host. What hurt once is not tried again, and never more of it.
 fn tripped(cell: &CellRecord) -> bool {
-    cell.finished.as_ref().is_some_and(|finished| matches!(finished.cut_short, Some(CutShort::LiveSafety(_))))
+    let cut_short = cell.finished.as_ref().and_then(|finished| finished.cut_short.as_ref());
+    matches!(cut_short, Some(CutShort::LiveSafety(_) | CutShort::DiskLow(_)))
 }
 
 /// A plan that was checked can be filled for each of its steps; a step that a search adds may still be refused.

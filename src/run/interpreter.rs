@@ -11,10 +11,13 @@ use super::{
     live::LiveWatch,
     world::{Answer, Call, Failure, Happening, World},
 };
-use crate::record::{
-    entry::{Entry, Event, EventKind},
-    fold::Fold,
-    journal::Journal,
+use crate::{
+    judge::live_safety::Trip,
+    record::{
+        entry::{Entry, Event, EventKind},
+        fold::Fold,
+        journal::Journal,
+    },
 };
 
 /// Where entries go. The real one appends to the journal on disk.
@@ -48,8 +51,8 @@ pub trait Observer {
 pub enum Halt {
     /// The user asked to stop.
     Interrupted,
-    /// The live system or the host suffers: the cause.
-    LiveSafety(String),
+    /// The experiment gives way to the live system or to the host.
+    GivesWay(Trip),
     /// A phase could not do its work.
     PhaseFailed(String),
     /// The target must not or cannot be used.

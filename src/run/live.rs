@@ -7,7 +7,7 @@ use super::{
     world::{Answer, Call, Failure, Ticket},
 };
 use crate::{
-    judge::live_safety::{Baseline, LiveGuard, LiveLook},
+    judge::live_safety::{Baseline, LiveGuard, LiveLook, Trip},
     plan::{checked::CellPlan, safety::LiveSafety},
     record::entry::{Entry, EventKind, Sample},
 };
@@ -107,14 +107,17 @@ impl Interpreter<'_> {
                 self.record(Entry::Sample(sample(at, &look)))?;
                 trip
             }
-            Ok(_) => Some("the world gave an answer of another kind".to_owned()),
+            Ok(_) => Some(Trip::Suffers("the world gave an answer of another kind".to_owned())),
             // Whoever cannot look must not go on as if all were well.
-            Err(failure) => Some(format!("the live system could not be looked at: {}", failure.reason())),
+            Err(failure) => {
+                Some(Trip::Suffers(format!("the live system could not be looked at: {}", failure.reason())))
+            }
         };
         match trip {
-            Some(cause) if !self.tidying => {
+            Some(trip) if !self.tidying => {
+                let (Trip::Suffers(cause) | Trip::DiskLow(cause)) = &trip;
                 self.event(EventKind::LiveSafety, "live_safety", cause.clone())?;
-                Err(Halt::LiveSafety(cause))
+                Err(Halt::GivesWay(trip))
             }
             _ => Ok(()),
         }

@@ -71,13 +71,13 @@ fn watch_subject(plan: &CellPlan, watch: &CheckedWatch) -> Subject {
         Watch::Process(process) => service_series(plan, &process.services, PROCESS_SERIES),
         Watch::Containers(containers) => service_series(plan, &containers.services, CONTAINER_SERIES),
         Watch::Host(_) => HOST_SERIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        Watch::Sql(sql) => sql.series.clone(),
-        Watch::HttpJson(http) => http.series.keys().cloned().collect(),
+        Watch::Sql(sql) => sql.series.iter().chain(&sql.seconds).cloned().collect(),
+        Watch::HttpJson(http) => http.series.keys().chain(&http.seconds).cloned().collect(),
         Watch::Prometheus(prometheus) => prometheus.series.keys().cloned().collect(),
         Watch::MqttSys(sys) => sys.series.keys().cloned().collect(),
         Watch::Exec(exec) => exec.series.clone(),
     };
-    Subject::Series { names, every_ms: millis(watch.every.0) }
+    Subject::Series { names, every_ms: millis(watch.every.0), kind: watch.watch.key().to_owned() }
 }
 
 fn canary_subject(watch: &CheckedWatch, canary: &Canary) -> Subject {

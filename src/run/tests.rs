@@ -315,6 +315,23 @@ fn a_repeated_fault_takes_down_and_brings_back_each_time() {
     }
 }
 
+#[test]
+fn a_counter_that_does_not_count_right_is_not_trusted() {
+    let done = |by: u32| {
+        let changes = format!(
+            "[connections.pg.postgres]\nurl = 'postgres://u@127.0.0.1/d'\n[queries.statements_run.sql]\nconnection = 'pg'\n\
+             statement = 'SELECT 1'\n[ladder]\nsteps = [400]\n[[setup]]\nname = 'counts'\n[setup.sql]\nconnection = 'pg'\n\
+             statement = 'INSERT'\nmoves = {{ query = 'statements_run', by = {by}, within = '2s' }}"
+        );
+        run_all(&quickstart(&changes), Model::default())
+    };
+    assert!(matches!(done(1).ending, Ok(Ending::Complete)));
+    let too_slow = done(2);
+    let why = "query `statements_run` rose by 1 instead of 2 within 2s";
+    assert!(matches!(&too_slow.ending, Ok(Ending::Refused(reason)) if reason.contains(why)), "{:?}", too_slow.ending);
+    assert!(too_slow.words().is_empty() && !too_slow.world.target_is_up());
+}
+
 /// How long the plan with a fault takes when nobody stops it, and how many entries it writes.
 fn undisturbed() -> (f64, usize) {
     let done = run_all(&quickstart(FAULT), Model::default());

@@ -23,6 +23,7 @@ impl VirtualWorld {
             "preflight_rows" => 1.0,
             "points_tagged" => self.points() as f64,
             "rows_stored" => self.stored() as f64,
+            "statements_run" => self.calls.iter().filter(|call| *call == "Execute").count() as f64,
             other => panic!("the virtual world knows no query {other}"),
         }
     }

@@ -21,13 +21,16 @@ impl HttpJsonReader {
 
 impl Reader for HttpJsonReader {
     fn read(&mut self) -> Reading {
-        let answer = match self.web.json(&self.watch.path) {
-            Ok(answer) => answer,
+        let (answer, seconds) = match self.web.timed_json(&self.watch.path) {
+            Ok(timed) => timed,
             Err(why) => return Reading::gap(why),
         };
         let mut reading = Reading::default();
         for (series, pointer) in &self.watch.series {
             reading.put(series, number_at(&answer, pointer));
+        }
+        if let Some(series) = &self.watch.seconds {
+            reading.put(series, Ok(seconds));
         }
         reading
     }

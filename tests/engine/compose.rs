@@ -1,6 +1,6 @@
 //! The compose target on a real engine: started, taken down, watched, compared with its neighbours, removed.
 
-mod bench;
+pub(crate) mod bench;
 mod faults;
 mod in_force;
 mod inside;

@@ -6,8 +6,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
 };
 
 use indexmap::IndexMap;
@@ -45,15 +43,6 @@ impl Default for Case {
             running_from: Vec::new(),
         }
     }
-}
-
-/// Installs Compose v2 once, if it is not there.
-fn require_compose() {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    INSTALLED.get_or_init(|| {
-        let status = Command::new("tests/install-compose").status().expect("tests/install-compose can be run");
-        assert!(status.success(), "Docker Compose v2 could not be installed");
-    });
 }
 
 /// The folder that every case finds around itself: a checkout beside a live one.
@@ -127,7 +116,7 @@ fn allowed(guarded: &Guarded) -> String {
 
 #[test]
 fn each_case_of_the_corpus_gets_its_exact_answer() {
-    require_compose();
+    let _turn = crate::compose::bench::shared();
     let mut cases: Vec<PathBuf> = fs::read_dir("tests/guard")
         .expect("the corpus")
         .map(|entry| entry.expect("an entry").path())

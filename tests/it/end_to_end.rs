@@ -6,11 +6,13 @@
 
 use std::{
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde_json::Value;
+
+pub(crate) use crate::ran::Run;
 
 /// The plans use fixed ports, and two runs at once would measure each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -49,48 +51,6 @@ impl Bench {
 
 /// The planted secret, searched for in everything that is written.
 const SECRET: &str = "Pl4nted-s3cret-value-0123456789";
-
-pub(crate) struct Run {
-    pub(crate) output: Output,
-    pub(crate) line: Value,
-    pub(crate) result: Value,
-}
-
-impl Run {
-    pub(crate) fn of(output: Output) -> Self {
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        let last = stdout.lines().last().unwrap_or_default();
-        let line: Value = serde_json::from_str(last)
-            .unwrap_or_else(|error| panic!("{error}: {stdout}\n{}", String::from_utf8_lossy(&output.stderr)));
-        let path = line["result"].as_str().expect("a result path");
-        let text = std::fs::read_to_string(path).expect("the result file");
-        let result = serde_json::from_str(&text).expect("the result is JSON");
-        Self { output, line, result }
-    }
-
-    pub(crate) fn cell(&self, index: usize) -> &Value {
-        &self.result["cells"][index]
-    }
-
-    pub(crate) fn metric(&self, cell: usize, name: &str) -> f64 {
-        let metric = &self.cell(cell)["metrics"][name];
-        metric["value"].as_f64().unwrap_or_else(|| panic!("{name} is {metric}"))
-    }
-
-    /// The last reading of a series, after everything was at rest: the target's own count of the truth.
-    pub(crate) fn truth(&self, cell: usize, watch: &str, series: &str) -> f64 {
-        let samples = self.cell(cell)["samples"].as_array().expect("samples");
-        let of_watch = samples.iter().rev().filter(|sample| sample["watch"] == watch);
-        let mut values = of_watch.filter_map(|sample| sample["values"][series].as_f64());
-        values.next().unwrap_or_else(|| panic!("{watch}.{series} was never read"))
-    }
-
-    pub(crate) fn broken(&self, cell: usize) -> Vec<String> {
-        let gates = self.cell(cell)["gates"].as_array().expect("gates");
-        let broken = gates.iter().filter(|gate| gate["standing"] == "broken");
-        broken.map(|gate| gate["name"].as_str().expect("a name").to_owned()).collect()
-    }
-}
 
 /// Leaves a calibration of this host, as `scaler calibrate` does.
 fn calibrated(results: &Path, acked_per_s: u64) {

@@ -10,6 +10,7 @@ mod house;
 mod load;
 mod native;
 mod plans;
+mod ran;
 mod reference;
 mod results;
 mod taplo;

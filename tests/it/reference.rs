@@ -5,6 +5,7 @@ mod around;
 mod broker;
 mod durability;
 mod faults;
+mod gateway;
 mod hostile;
 mod listener;
 pub(crate) mod postgres;

@@ -148,7 +148,12 @@ fn of_phase<'a>(at: &str, phase: &'a Phase, found: &mut Vec<Use<'a>>) {
             uses.add(format!("{at}/reconcile/load"), &reconcile.load, "loads");
             uses.connection(&format!("{at}/reconcile"), &reconcile.connection, SQL);
         }
-        Phase::Sql(sql) => uses.connection(&format!("{at}/sql"), &sql.connection, POSTGRES),
+        Phase::Sql(sql) => {
+            uses.connection(&format!("{at}/sql"), &sql.connection, POSTGRES);
+            if let Some(moves) = &sql.moves {
+                uses.add(format!("{at}/sql/moves/query"), &moves.query, "queries");
+            }
+        }
         Phase::Exec(_) => {}
     }
     found.append(&mut uses.0);

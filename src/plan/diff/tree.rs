@@ -10,8 +10,8 @@ use super::{
 };
 use crate::plan::quantity::{Bytes, Count, Length, Rate, Share};
 
-/// Keys that are compared elsewhere (`gate`) or whose meaning is in all the others (`format`, `extends`).
-const APART: [&str; 3] = ["gate", "format", "extends"];
+/// Keys that are compared elsewhere (`gate`) or whose meaning is in all the others (`format`, `extends`, `without`).
+const APART: [&str; 4] = ["gate", "format", "extends", "without"];
 
 /// What changes between two trees.
 pub(super) fn changes(before: &Value, after: &Value) -> Vec<Change> {

@@ -1,5 +1,6 @@
 //! The reference read API: points, equipments, last values and history as JSON, read from the store at each request; and jobs, which report later.
 //!
+//! The paths under `/api/scale` and `/ops` are Baler's for the organisation `scale`, in `org.rs`; a gateway with a login stands before them.
 //! Nothing is cached: the work of an answer grows with its size, as in a real server. Reads run on a few threads with a connection each.
 
 use std::{
@@ -13,13 +14,15 @@ use std::{
 };
 
 use clap::Args;
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
+use serde::Serialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use self::jobs::{Jobs, Report};
+use self::{jobs::Jobs, org::Org, survey::Survey};
 use super::{
     fault::{ApiFault, Faults},
+    graph::{Graph, GraphReader},
     http::{self, Ask, Reply},
     metrics::Metrics,
     service,
@@ -27,7 +30,10 @@ use super::{
 };
 use crate::problem::Problems;
 
+mod commissioning;
 mod jobs;
+mod org;
+mod survey;
 
 /// The most readings of one point in an answer.
 const LIMIT: u32 = 100_000;
@@ -38,6 +44,9 @@ pub struct ApiArgs {
     /// The path of an SQLite file, or a postgres:// URL (better given by the environment, where `ps` does not show its password)
     #[arg(long, env = "SCALER_STORE_URL", hide_env_values = true)]
     pub store: Location,
+    /// The URL of a SPARQL store that holds the tags, such as `http://127.0.0.1:7878`; without it the store holds them
+    #[arg(long, env = "SCALER_GRAPH_URL")]
+    pub graph: Option<String>,
     /// Where requests are answered
     #[arg(long, default_value = "127.0.0.1:21882")]
     pub listen: SocketAddr,
@@ -63,7 +72,17 @@ struct Api {
     delay_us: AtomicU64,
     lists: AtomicU64,
     wrong_answers: AtomicU64,
-    jobs: Mutex<Jobs>,
+    jobs: Mutex<Jobs<Survey>>,
+    org: Org,
+}
+
+/// Which methods a path takes.
+fn takes(method: &Method, path: &str) -> bool {
+    match path {
+        "/jobs" | org::RUNS => method == Method::POST,
+        org::RULES => method == Method::POST || method == Method::GET,
+        _ => method == Method::GET,
+    }
 }
 
 /// Runs the API until SIGTERM.
@@ -82,8 +101,9 @@ pub(super) fn run(args: ApiArgs) -> Result<(), Problems> {
             lists: AtomicU64::default(),
             wrong_answers: AtomicU64::default(),
             jobs: Mutex::default(),
+            org: Org::default(),
         });
-        tokio::task::spawn_local(http::serve(listener, &["/jobs"], move |ask| answer(api.clone(), ask)));
+        tokio::task::spawn_local(http::serve(listener, takes, move |ask| answer(api.clone(), ask)));
         service::told_to_end().await
     })
 }
@@ -94,6 +114,9 @@ async fn answer(api: Arc<Api>, ask: Ask) -> Reply {
         "/metrics" => return Reply::metrics(api.metrics()),
         "/jobs" => return begin_job(&api),
         path if path.starts_with("/jobs/") => return api.job(path),
+        org::RUNS => return org::begin(&api, &ask),
+        path if path.starts_with(org::RULES) || path.starts_with(org::RUNS) => return api.org.answer(&ask),
+        path if org::READS.contains(&path) => {}
         "/health" | "/status" | "/points" | "/equips" | "/values" | "/history" => {}
         _ => return Reply::not_found(),
     }
@@ -119,14 +142,23 @@ fn begin_job(api: &Arc<Api>) -> Reply {
     let (api, id) = (api.clone(), job.id);
     tokio::task::spawn_blocking(move || {
         thread::sleep(Duration::from_millis(api.args.job_ms));
-        let report = api.args.store.reader().and_then(|mut reader| Report::make(reader.as_mut()));
+        let report = api.reader().and_then(|mut reader| Survey::make(reader.as_mut()));
         api.jobs().end(id, report.map_err(|error| error.to_string()));
     });
     Reply::json(&job)
 }
 
 impl Api {
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let history = self.args.store.reader()?;
+        let graph = self.args.graph.as_deref().map(Graph::new);
+        Ok(match graph {
+            Some(graph) => Box::new(GraphReader::new(graph, history)),
+            None => history,
+        })
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Jobs<Survey>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -146,7 +178,7 @@ impl Api {
         let (reader, reply) = if let Some(done) = first {
             done
         } else {
-            let mut reader = self.args.store.reader()?;
+            let mut reader = self.reader()?;
             let reply = self.reply(reader.as_mut(), ask)?;
             (reader, reply)
         };
@@ -156,25 +188,33 @@ impl Api {
 
     fn reply(&self, reader: &mut dyn Reader, ask: &Ask) -> Result<Reply, StoreError> {
         let (reply, rows) = match ask.path.as_str() {
-            "/points" => self.list(reader.points()?),
-            "/equips" => self.list(reader.equips()?),
+            "/points" => whole(&self.list(reader.points()?)),
+            "/equips" => whole(&self.list(reader.equips()?)),
             "/values" => {
                 let values = reader.history(&Whose::All, 1)?;
                 let last = values.into_iter().filter_map(|point| {
                     let (ts, value) = *point.readings.first()?;
                     Some(json!({ "topic": point.topic, "ts": ts, "value": value }))
                 });
-                self.list(last.collect())
+                whole(&self.list(last.collect()))
             }
             "/history" => match whose(ask) {
                 Err(reason) => return Ok(Reply::text(StatusCode::BAD_REQUEST, reason)),
                 Ok((whose, limit)) => {
                     let histories = reader.history(&whose, limit)?;
                     let rows = histories.iter().map(|history| history.readings.len()).sum();
-                    (self.list(histories).0, rows)
+                    (Reply::json(&self.list(histories)), rows)
                 }
             },
-            "/health" => return reader.history(&Whose::First(1), 1).map(|_| Reply::health(Ok(()))),
+            "/health" => return reader.ready().map(|()| Reply::health(Ok(()))),
+            path if org::READS.contains(&path) => match org::read(reader, ask)? {
+                Err(reason) => return Ok(Reply::text(StatusCode::BAD_REQUEST, reason)),
+                Ok(org::Found::Status(status)) => (Reply::json(&status), 1),
+                Ok(org::Found::Rows(rows)) => {
+                    let rows = self.list(rows);
+                    (Reply::json(&json!({ "rows": rows })), rows.len())
+                }
+            },
             _ => {
                 let totals = reader.totals()?;
                 (
@@ -191,15 +231,15 @@ impl Api {
         Ok(reply)
     }
 
-    /// A list and its length; under the fault `wrong_rows`, without its last row now and then.
-    fn list<T: serde::Serialize>(&self, mut rows: Vec<T>) -> (Reply, usize) {
+    /// The rows of an answer; under the fault `wrong_rows`, without the last one now and then.
+    fn list<T>(&self, mut rows: Vec<T>) -> Vec<T> {
         let number = self.lists.fetch_add(1, Ordering::Relaxed) + 1;
         let is_wrong =
             |fault: &ApiFault| matches!(fault, ApiFault::WrongRows { one_in } if number.is_multiple_of(one_in.get()));
         if self.args.fault.0.iter().any(is_wrong) && rows.pop().is_some() {
             self.wrong_answers.fetch_add(1, Ordering::Relaxed);
         }
-        (Reply::json(&rows), rows.len())
+        rows
     }
 
     fn misbehave(&self, rows: usize) {
@@ -242,6 +282,11 @@ impl Api {
     }
 }
 
+/// A list as an answer, and its length.
+fn whole<T: Serialize>(rows: &[T]) -> (Reply, usize) {
+    (Reply::json(&rows), rows.len())
+}
+
 /// Whose history a request wants, and how many readings of each.
 fn whose(ask: &Ask) -> Result<(Whose, u32), &'static str> {
     let limit = match ask.get("limit").map(str::parse) {
@@ -251,7 +296,7 @@ fn whose(ask: &Ask) -> Result<(Whose, u32), &'static str> {
     };
     match (ask.get("points").map(str::parse), ask.get("topic")) {
         (Some(Ok(points)), None) => Ok((Whose::First(points), limit)),
-        (None, Some(topic)) => Ok((Whose::Topic(topic.to_owned()), limit)),
+        (None, Some(topic)) => Ok((Whose::Topics(vec![topic.to_owned()]), limit)),
         _ => Err("ask for ?points=N or ?topic=TOPIC\n"),
     }
 }

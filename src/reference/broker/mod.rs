@@ -82,7 +82,7 @@ pub(super) fn run(args: &BrokerArgs) -> Result<(), Problems> {
         let broker = Rc::new(RefCell::new(Broker::new(args)));
         tokio::task::spawn_local(sys::publish(broker.clone()));
         let shared = broker.clone();
-        tokio::task::spawn_local(http::serve(http, &[], move |ask| answer(shared.clone(), ask)));
+        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| answer(shared.clone(), ask)));
         tokio::task::spawn_local(accept(mqtt, broker));
         service::told_to_end().await
     })

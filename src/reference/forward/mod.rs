@@ -125,7 +125,7 @@ pub(super) fn run(args: ForwardArgs) -> Result<(), Problems> {
         let shared =
             Rc::new(Shared { args, stage: RefCell::default(), work: Notify::default(), room: Notify::default() });
         let told = shared.clone();
-        tokio::task::spawn_local(http::serve(http, &[], move |ask| std::future::ready(answer(&told, &ask))));
+        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| std::future::ready(answer(&told, &ask))));
         tokio::task::spawn_local(downstream::accept(mqtt, shared.clone()));
         tokio::task::spawn_local(upstream::forward(shared));
         service::told_to_end().await

@@ -12,11 +12,12 @@ use tokio::sync::mpsc;
 use self::{client::Client, counts::Counts};
 use super::{
     fault::{Faults, ListenerFault},
+    graph::{Graph, GraphWriter},
     http::{self, Reply},
     login::Login,
     service,
     spare::Spare,
-    store::{Key, Location},
+    store::{Key, Location, StoreError, Writer},
 };
 use crate::problem::{Problem, Problems};
 
@@ -34,6 +35,9 @@ pub struct ListenerArgs {
     /// The path of an SQLite file, or a postgres:// URL (better given by the environment, where `ps` does not show its password)
     #[arg(long, env = "SCALER_STORE_URL", hide_env_values = true)]
     pub store: Location,
+    /// The URL of a SPARQL store that takes the tags, such as `http://127.0.0.1:7878`; without it the store takes them
+    #[arg(long, env = "SCALER_GRAPH_URL")]
+    pub graph: Option<String>,
     /// A topic filter; may be repeated
     #[arg(long, default_value = "fbf/#", value_name = "FILTER")]
     pub subscribe: Vec<String>,
@@ -65,7 +69,7 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
         matches!(fault, ListenerFault::Duplicate { .. } | ListenerFault::DropAndDuplicate { .. })
     };
     let key = if args.fault.0.iter().any(doubles) { Key::None } else { Key::TopicAndTime };
-    let writer = args.store.writer(key).map_err(|error| Problem::error(format!("cannot open the store: {error}")))?;
+    let writer = writer(&args, key).map_err(|error| Problem::error(format!("cannot open the store: {error}")))?;
     let counts = Arc::new(Counts::default());
     counts.restarted(args.restarts);
     // One batch is committed, one waits here, one gathers in the client: memory is bounded by three.
@@ -78,7 +82,7 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
     let result = service::block_on(async {
         let http = service::listen(args.http).await?;
         let shared = counts.clone();
-        tokio::task::spawn_local(http::serve(http, &[], move |ask| {
+        tokio::task::spawn_local(http::serve(http, http::only_get, move |ask| {
             std::future::ready(match ask.path.as_str() {
                 "/health" => Reply::health(shared.health()),
                 "/truth" => Reply::json(&shared.truth()),
@@ -105,6 +109,15 @@ pub(super) fn run(args: ListenerArgs) -> Result<(), Problems> {
         return Err(Problem::error("the committing thread panicked").into());
     }
     result
+}
+
+/// Where batches go.
+fn writer(args: &ListenerArgs, key: Key) -> Result<Box<dyn Writer>, StoreError> {
+    let history = args.store.writer(key)?;
+    Ok(match args.graph.as_deref().map(Graph::new) {
+        Some(graph) => Box::new(GraphWriter::new(graph, history)),
+        None => history,
+    })
 }
 
 /// Keeps so many bytes each second for as long as it is polled.

@@ -66,8 +66,13 @@ impl Batch {
         self.rows.iter().map(|row| (&self.topics[row.topic.clone()], row.ts, row.value))
     }
 
+    /// The same readings without the tags.
+    pub(in crate::reference) fn without_tags(&self) -> Self {
+        Self { topics: self.topics.clone(), rows: self.rows.clone(), tags: Vec::new() }
+    }
+
     /// The tags, in order of arrival.
-    pub(super) fn tags(&self) -> &[Tags] {
+    pub(in crate::reference) fn tags(&self) -> &[Tags] {
         &self.tags
     }
 }

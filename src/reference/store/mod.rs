@@ -1,6 +1,7 @@
 //! Where readings are kept: SQLite or PostgreSQL, behind one writer and one reader.
 //!
-//! Both hold `point_history(topic, ts, value)` with `ts` in Unix milliseconds, `point_tags(topic, tags)` and `equip_tags(topic, tags, points)`.
+//! Both hold `point_history`, `point_tags(topic, tags)` and `equip_tags(topic, tags, points)`. In SQLite a reading is `(topic, ts, value)` with `ts` in
+//! Unix milliseconds; in PostgreSQL it is Baler's `(point_uri, ts, value)` with `ts` a `timestamptz`. The tags may be kept in a graph instead.
 //!
 //! QoS 1 may deliver a reading twice, so (topic, ts) is a unique key: the second copy is absorbed by `ON CONFLICT DO NOTHING`, which costs one look
 //! into an index that reads by topic need anyhow. A copy with another value is absorbed too, and counted as a conflict: the first stays.
@@ -11,10 +12,12 @@ use std::{fmt, path::PathBuf, str::FromStr};
 use serde::Serialize;
 
 mod batch;
+mod heartbeats;
 mod postgres;
 mod sqlite;
 
 pub(super) use batch::{Batch, Tags};
+pub(super) use heartbeats::Heartbeats;
 
 /// Where a store is.
 #[derive(Clone, PartialEq, Eq)]
@@ -122,8 +125,30 @@ pub(super) enum Whose {
     First(u32),
     /// Every point that has tags.
     All,
-    /// One topic.
-    Topic(String),
+    /// These topics.
+    Topics(Vec<String>),
+}
+
+/// From when on readings are folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// The last midnight, UTC.
+    Today,
+    /// So many hours ago.
+    Hours(u16),
+}
+
+/// The readings of one topic in one stretch of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Fold {
+    /// The topic.
+    pub(super) topic: String,
+    /// Where the stretch begins, Unix milliseconds.
+    pub(super) ts: i64,
+    /// Readings.
+    pub(super) rows: i64,
+    /// The mean of their values.
+    pub(super) mean: f64,
 }
 
 /// How much is stored.
@@ -145,6 +170,10 @@ pub(super) trait Reader: Send {
     fn equips(&mut self) -> Result<Vec<Tagged>, StoreError>;
     /// The newest readings of points.
     fn history(&mut self, whose: &Whose, limit: u32) -> Result<Vec<History>, StoreError>;
+    /// The readings of some topics in stretches of so many seconds, by topic and time.
+    fn fold(&mut self, topics: &[String], since: Since, bucket_s: u32) -> Result<Vec<Fold>, StoreError>;
+    /// Whether there is something to read from.
+    fn ready(&mut self) -> Result<(), StoreError>;
     /// How much is stored.
     fn totals(&mut self) -> Result<Totals, StoreError>;
 }

@@ -1,27 +1,30 @@
 //! PostgreSQL, with its own durability settings. For plain threads: the client blocks.
 
-use postgres::{Client, Config, NoTls, Transaction};
+use postgres::{Client, Config, NoTls, Row, Transaction};
 
-use super::{Batch, History, Key, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
+use super::{Batch, Fold, History, Key, Reader, Since, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
 
 /// Topics are ordered byte by byte, as in SQLite, whatever the cluster's locale is.
 const TABLES: &str = r#"
-    CREATE TABLE IF NOT EXISTS point_history (topic text COLLATE "C" NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
+    CREATE TABLE IF NOT EXISTS point_history (point_uri text COLLATE "C" NOT NULL, ts timestamptz NOT NULL, value double precision NOT NULL);
     CREATE INDEX IF NOT EXISTS point_history_ts ON point_history (ts);
     CREATE TABLE IF NOT EXISTS point_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL);
     CREATE TABLE IF NOT EXISTS equip_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL, points text NOT NULL);"#;
 
-const INSERT: &str = "
-    INSERT INTO point_history (topic, ts, value)
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::double precision[]) ON CONFLICT DO NOTHING";
+/// The readings of a batch. A double holds milliseconds of this century exactly enough for microseconds.
+const OFFERED: &str = "
+    WITH offered AS (
+        SELECT point_uri, to_timestamp(ms / 1000.0::double precision) AS ts, value
+        FROM unnest($1::text[], $2::bigint[], $3::double precision[]) AS reading (point_uri, ms, value))";
 
-const CONFLICTS: &str = "
-    SELECT count(*) FROM unnest($1::text[], $2::bigint[], $3::double precision[]) AS offered (topic, ts, value)
-    JOIN point_history AS stored USING (topic, ts) WHERE stored.value IS DISTINCT FROM offered.value";
+const INSERT: &str = "INSERT INTO point_history (point_uri, ts, value) SELECT * FROM offered ON CONFLICT DO NOTHING";
+
+const CONFLICTS: &str = "SELECT count(*) FROM offered JOIN point_history AS stored USING (point_uri, ts)
+    WHERE stored.value IS DISTINCT FROM offered.value";
 
 /// The index that reads by topic need, and the key of the table unless faults want none.
 fn index(key: Key) -> String {
-    format!("CREATE {} INDEX IF NOT EXISTS point_history_topic_ts ON point_history (topic, ts)", key.unique())
+    format!("CREATE {} INDEX IF NOT EXISTS point_history_point_ts ON point_history (point_uri, ts)", key.unique())
 }
 
 impl From<postgres::Error> for StoreError {
@@ -34,7 +37,7 @@ impl From<postgres::Error> for StoreError {
     }
 }
 
-fn config(url: &str) -> Result<Config, StoreError> {
+pub(super) fn config(url: &str) -> Result<Config, StoreError> {
     // The parser's message names the key that it did not take, never a value.
     let mut config: Config = url.parse()?;
     config.connect_timeout(std::time::Duration::from_secs(5));
@@ -84,10 +87,11 @@ fn insert(transaction: &mut Transaction<'_>, batch: &Batch) -> Result<Written, S
         let topics: Vec<&str> = batch.readings().map(|(topic, _, _)| topic).collect();
         let times: Vec<i64> = batch.readings().map(|(_, ts, _)| ts).collect();
         let values: Vec<f64> = batch.readings().map(|(_, _, value)| value).collect();
-        written.rows = transaction.execute(INSERT, &[&topics, &times, &values])?;
+        written.rows = transaction.execute(&format!("{OFFERED} {INSERT}"), &[&topics, &times, &values])?;
         written.duplicates = offered.saturating_sub(written.rows);
         if written.duplicates > 0 {
-            let conflicts: i64 = transaction.query_one(CONFLICTS, &[&topics, &times, &values])?.get(0);
+            let conflicts: i64 =
+                transaction.query_one(&format!("{OFFERED} {CONFLICTS}"), &[&topics, &times, &values])?.get(0);
             written.conflicts = u64::try_from(conflicts).unwrap_or(0);
         }
     }
@@ -146,13 +150,15 @@ impl Reader for PostgresReader {
     }
 
     fn history(&mut self, whose: &Whose, limit: u32) -> Result<Vec<History>, StoreError> {
-        const NEWEST: &str = "SELECT point.topic, newest.ts, newest.value FROM point LEFT JOIN LATERAL (
-            SELECT ts, value FROM point_history WHERE topic = point.topic ORDER BY ts DESC LIMIT $1) AS newest ON true
+        const NEWEST: &str = "SELECT point.topic, (extract(epoch FROM newest.ts) * 1000)::bigint, newest.value
+            FROM point LEFT JOIN LATERAL (
+                SELECT ts, value FROM point_history WHERE point_uri = point.topic ORDER BY ts DESC LIMIT $1) AS newest ON true
             ORDER BY point.topic, newest.ts DESC";
         let limit = i64::from(limit);
         let rows = match whose {
-            Whose::Topic(topic) => {
-                self.0.query(&format!("WITH point AS (SELECT $2::text AS topic) {NEWEST}"), &[&limit, topic])?
+            Whose::Topics(topics) => {
+                let points = "WITH point AS (SELECT unnest($2::text[]) AS topic)";
+                self.0.query(&format!("{points} {NEWEST}"), &[&limit, topics])?
             }
             Whose::First(_) | Whose::All => {
                 let count = if let Whose::First(count) = whose { Some(i64::from(*count)) } else { None };
@@ -171,6 +177,26 @@ impl Reader for PostgresReader {
             }
         }
         Ok(histories)
+    }
+
+    fn fold(&mut self, topics: &[String], since: Since, bucket_s: u32) -> Result<Vec<Fold>, StoreError> {
+        let since = match since {
+            Since::Today => "date_trunc('day', now(), 'UTC')".to_owned(),
+            Since::Hours(hours) => format!("now() - make_interval(hours => {hours})"),
+        };
+        let statement = format!(
+            "SELECT point_uri, (extract(epoch FROM stretch) * 1000)::bigint, rows, mean
+             FROM (SELECT point_uri, date_bin(make_interval(secs => $2), ts, to_timestamp(0)) AS stretch, count(*) AS rows, avg(value) AS mean
+                   FROM point_history WHERE point_uri = ANY($1) AND ts >= {since} GROUP BY 1, 2) AS folded
+             ORDER BY point_uri, stretch"
+        );
+        let rows = self.0.query(&statement, &[&topics, &f64::from(bucket_s)])?;
+        let fold = |row: &Row| Fold { topic: row.get(0), ts: row.get(1), rows: row.get(2), mean: row.get(3) };
+        Ok(rows.iter().map(fold).collect())
+    }
+
+    fn ready(&mut self) -> Result<(), StoreError> {
+        Ok(self.0.batch_execute("SELECT 1 FROM point_history LIMIT 0")?)
     }
 
     fn totals(&mut self) -> Result<Totals, StoreError> {

@@ -3,8 +3,9 @@
 use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use serde_json::json;
 
-use super::{Batch, History, Key, Reader, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
+use super::{Batch, Fold, History, Key, Reader, Since, StoreError, Tagged, Tags, Totals, Whose, Writer, Written};
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS point_history (topic TEXT NOT NULL, ts INTEGER NOT NULL, value REAL NOT NULL);
@@ -102,7 +103,7 @@ impl SqliteReader {
 
     fn topics(&self, whose: &Whose) -> Result<Vec<String>, StoreError> {
         let limit = match whose {
-            Whose::Topic(topic) => return Ok(vec![topic.clone()]),
+            Whose::Topics(topics) => return Ok(topics.clone()),
             Whose::First(count) => i64::from(*count),
             Whose::All => -1,
         };
@@ -131,6 +132,27 @@ impl Reader for SqliteReader {
             Ok(History { topic, readings })
         };
         topics.into_iter().map(of_topic).collect()
+    }
+
+    fn fold(&mut self, topics: &[String], since: Since, bucket_s: u32) -> Result<Vec<Fold>, StoreError> {
+        let mut statement = self.0.prepare_cached(
+            "SELECT topic, ts / ?3 * ?3, count(*), avg(value) FROM point_history
+             WHERE topic IN (SELECT value FROM json_each(?1)) AND ts >= unixepoch('now', ?2) * 1000
+             GROUP BY 1, 2 ORDER BY 1, 2",
+        )?;
+        let since = match since {
+            Since::Today => "start of day".to_owned(),
+            Since::Hours(hours) => format!("-{hours} hours"),
+        };
+        let rows = statement
+            .query_map(params![json!(topics).to_string(), since, i64::from(bucket_s) * 1_000], |row| {
+                Ok(Fold { topic: row.get(0)?, ts: row.get(1)?, rows: row.get(2)?, mean: row.get(3)? })
+            })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn ready(&mut self) -> Result<(), StoreError> {
+        Ok(self.0.execute_batch("SELECT 1 FROM point_history LIMIT 0")?)
     }
 
     fn totals(&mut self) -> Result<Totals, StoreError> {
@@ -179,6 +201,11 @@ mod tests {
         assert_eq!(reader.history(&Whose::First(5), 10).unwrap(), std::slice::from_ref(&of_a));
         assert_eq!(reader.history(&Whose::All, 10).unwrap(), [of_a]);
         let of_b = History { topic: "b".into(), readings: vec![(1, 2.0)] };
-        assert_eq!(reader.history(&Whose::Topic("b".into()), 10).unwrap(), [of_b]);
+        assert_eq!(reader.history(&Whose::Topics(vec!["b".into()]), 10).unwrap(), [of_b]);
+        assert_eq!(
+            (reader.ready(), reader.fold(&["a".into()], Since::Hours(1), 60)),
+            (Ok(()), Ok(vec![])),
+            "old readings"
+        );
     }
 }

@@ -19,7 +19,10 @@ fn record() -> Record {
     let mut record = fold(fixture::run()).unwrap();
     for cell in &mut record.cells {
         let subjects = &mut cell.started.subjects;
-        subjects.insert("db".into(), Subject::Series { names: vec!["bytes_per_row".into()], every_ms: 5000 });
+        subjects.insert(
+            "db".into(),
+            Subject::Series { names: vec!["bytes_per_row".into()], every_ms: 5000, kind: "sql".into() },
+        );
         let growth =
             Subject::Growth { custody: "custody".into(), bytes_per_row: "db.bytes_per_row".into(), total_bytes: None };
         subjects.insert("growth".into(), growth);

@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Output, Stdio},
+    sync::OnceLock,
 };
 
 use super::{Stack, effective::SENSOR};
@@ -34,8 +35,16 @@ fn docker(folder: &Path) -> Command {
     command
 }
 
-/// Refuses a machine without Compose v2.
+/// Compose's version; refuses a machine without Compose v2. It is asked once.
 pub(super) fn require_v2(folder: &Path) -> Result<String, Refused> {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    match FOUND.get() {
+        Some(version) => Ok(version.clone()),
+        None => ask_version(folder).inspect(|version| _ = FOUND.set(version.clone())),
+    }
+}
+
+fn ask_version(folder: &Path) -> Result<String, Refused> {
     let output = docker(folder).args(["compose", "version", "--short"]).output();
     let output = output.map_err(|error| Refused(format!("`docker` cannot be run: {error}; install Docker")))?;
     let version = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches('v').to_owned();

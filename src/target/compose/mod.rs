@@ -9,6 +9,7 @@ mod overrides;
 mod project;
 mod sources;
 mod stack;
+mod whole;
 
 pub use command::Refused;
 pub use overrides::{Origin, Overridden, overrides};

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Examined, Neighbours, Refused, Stack, in_force};
+use super::{Examined, Neighbours, Refused, Stack, in_force, whole::left_by_an_outage};
 use crate::{
     engine::{About, Container, Engine, Executed, Followed, Happened, Others},
     record::entry::{Entry, EventKind, NeighboursCompared, TargetInForce},
@@ -140,13 +140,22 @@ impl Project {
             self.remove(true).map_err(refused)?;
             containers.clear();
         }
+        let left = left_by_an_outage(&containers, &examined.config);
+        if !left.is_empty() {
+            let remedy = "an outage of a run that was killed is not over; `scaler plan down` removes the containers";
+            return Err(Failure::Refused(format!("{}: {remedy}", left.join(", "))));
+        }
         let services = examined.config["services"].as_object().map_or(0, serde_json::Map::len);
         if containers.len() >= services && containers.iter().all(Container::is_ready) {
-            self.emit.event(EventKind::Note, "target", "it was up already, and is left up at the end");
             locked(&self.state).overrides = Some(examined.overridden.text.clone());
         } else {
             self.up(&examined, &containers, &|_| {}).map_err(refused)?;
-            locked(&self.state).started_here = true;
+        }
+        // What was there before, whole or in part, is not this run's to remove, nor are its volumes.
+        let ours = locked(&self.state).started_here || containers.is_empty();
+        locked(&self.state).started_here = ours;
+        if !ours {
+            self.emit.event(EventKind::Note, "target", "it was up already, and is left up at the end");
         }
         self.tell(&examined);
         Ok(())

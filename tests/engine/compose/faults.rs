@@ -8,7 +8,7 @@ use scaler::{
     run::world::{Answer, Call, TakeDown},
 };
 
-use super::bench::{docker, waiting};
+use super::bench::{docker, shared, waiting};
 use crate::world::bench::Bench;
 
 fn take_down(bench: &mut Bench, how: TakeDown) -> (u32, Option<String>, bool) {
@@ -27,6 +27,7 @@ fn bring_back(bench: &mut Bench) -> u32 {
 
 #[test]
 fn a_container_is_taken_down_in_each_way_and_proven() {
+    let _turn = shared();
     let (mut bench, project) = waiting("faults");
     let name = format!("{project}-web-1");
     for (how, ended) in [
@@ -64,6 +65,7 @@ fn a_container_is_taken_down_in_each_way_and_proven() {
 
 #[test]
 fn what_somebody_else_does_to_a_container_is_unexpected() {
+    let _turn = shared();
     let (mut bench, project) = waiting("unexpected");
     let name = format!("{project}-web-1");
     let pid = docker(&["inspect", "--format", "{{.State.Pid}}", &name]);

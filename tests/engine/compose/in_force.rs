@@ -2,10 +2,11 @@
 
 use scaler::{record::entry::Entry, run::world::Call};
 
-use super::bench::{docker, waiting};
+use super::bench::{docker, shared, waiting};
 
 #[test]
 fn caps_images_and_neighbours_are_fields() {
+    let _turn = shared();
     let (mut bench, project) = waiting("force");
     bench.done(Call::CompareOthers);
     let in_force = bench.entries.iter().find_map(|entry| match entry {

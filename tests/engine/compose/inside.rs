@@ -6,12 +6,12 @@ use scaler::{
 };
 use serde_json::json;
 
-use super::bench::{WAITING, caps, home, require_engine, shell, stack, unique};
+use super::bench::{WAITING, caps, home, shared, shell, stack, unique};
 use crate::world::bench::Bench;
 
 #[test]
 fn a_watch_runs_inside_its_container() {
-    require_engine();
+    let _turn = shared();
     let (home, project) = (home(), unique("inside"));
     let mut web = shell(WAITING);
     web["environment"] = json!({ "ANSWER": "42" });

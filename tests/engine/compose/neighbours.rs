@@ -7,7 +7,7 @@ use scaler::{
 };
 use serde_json::json;
 
-use super::bench::{WAITING, caps, docker, home, left_of, require_engine, shell, stack, unique, waiting};
+use super::bench::{WAITING, caps, docker, home, left_of, shared, shell, stack, unique, waiting};
 use crate::world::bench::Bench;
 
 /// A container that is live as far as the tests go; it is gone when this is dropped.
@@ -30,7 +30,7 @@ impl Drop for Neighbour {
 
 #[test]
 fn a_neighbour_is_untouched_while_ours_is_killed_and_removed() {
-    require_engine();
+    let _turn = shared();
     let neighbour = Neighbour::start();
     let facts = || docker(&["inspect", "--format", "{{.Id}} {{.State.StartedAt}} {{.RestartCount}}", &neighbour.0]);
     let before = facts();
@@ -59,7 +59,7 @@ fn a_neighbour_is_untouched_while_ours_is_killed_and_removed() {
 
 #[test]
 fn a_port_that_something_else_holds_refuses_the_start() {
-    require_engine();
+    let _turn = shared();
     let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = held.local_addr().unwrap().port();
     let mut web = shell(WAITING);
@@ -74,7 +74,7 @@ fn a_port_that_something_else_holds_refuses_the_start() {
 
 #[test]
 fn a_container_that_does_not_become_healthy_tells_its_last_words_and_leaves_nothing() {
-    require_engine();
+    let _turn = shared();
     let mut web = shell("echo the disk is on fire; sleep 60");
     web["healthcheck"] = json!({ "test": ["CMD", "false"], "interval": "1s", "retries": 1 });
     let (home, project) = (home(), unique("sick"));
@@ -87,7 +87,7 @@ fn a_container_that_does_not_become_healthy_tells_its_last_words_and_leaves_noth
 
 #[test]
 fn the_guard_refuses_before_anything_is_started() {
-    require_engine();
+    let _turn = shared();
     let mut web = shell(WAITING);
     web["privileged"] = json!(true);
     let (home, project) = (home(), unique("refused"));

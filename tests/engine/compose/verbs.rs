@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::bench::{WAITING, caps, docker, home, left_of, require_engine, shell, stack, unique};
+use super::bench::{WAITING, caps, docker, home, left_of, shared, shell, stack, unique};
 
 const REFUSED: i32 = 4;
 
@@ -32,7 +32,7 @@ fn scaler(home: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_stack_goes_up_and_comes_down_and_says_what_was_removed() {
-    require_engine();
+    let _turn = shared();
     let (home, project) = (home(), unique("verbs"));
     let home = home.path();
     plan(home, &project, &shell(WAITING));
@@ -60,7 +60,7 @@ fn a_stack_goes_up_and_comes_down_and_says_what_was_removed() {
 
 #[test]
 fn every_verb_refuses_with_every_reason_and_exit_code_4() {
-    require_engine();
+    let _turn = shared();
     let (home, project) = (home(), unique("bad"));
     let home = home.path();
     let mut web = shell(WAITING);

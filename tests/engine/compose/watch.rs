@@ -3,12 +3,12 @@
 use scaler::{plan::metric::CONTAINER_SERIES, record::entry::EventKind, run::world::Call};
 use serde_json::json;
 
-use super::bench::{WAITING, caps, docker, event_of, home, require_engine, shell, stack, unique};
+use super::bench::{WAITING, caps, docker, event_of, home, shared, shell, stack, unique};
 use crate::world::bench::Bench;
 
 #[test]
 fn what_containers_use_is_seen() {
-    require_engine();
+    let _turn = shared();
     let project = unique("watch");
     let home = home();
     let services = json!({ "busy": shell("while :; do :; done"), "idle": shell(WAITING) });
@@ -40,7 +40,7 @@ fn what_containers_use_is_seen() {
 
 #[test]
 fn a_child_that_is_killed_for_memory_is_an_event_although_the_container_lives() {
-    require_engine();
+    let _turn = shared();
     let project = unique("oom");
     let home = home();
     let services = json!({ "web": shell("sleep 2; tail /dev/zero; while :; do sleep 0.2; done") });

@@ -29,7 +29,7 @@ fn what_a_killed_broker_had_acknowledged_and_not_delivered_is_lost_and_each_pack
     let bench = Bench::new();
     let mut command = bench.command("tests/plans/broker-kill.toml", &[]);
     command.arg("--keep-target");
-    let mut run = Going::of(&bench, command);
+    let mut run = Going::of(bench.results.path(), command);
     run.until_phase("kill-broker");
     // The listener is held up over the kill, so that readings wait in the broker's memory.
     kill_process(listener(&bench), Signal::STOP).expect("it is stopped");

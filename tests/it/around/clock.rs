@@ -91,7 +91,7 @@ fn a_wall_clock_that_steps_back_an_hour_changes_nothing() {
     let clock = OwnClock::new();
     let mut command = bench.command("tests/plans/around.toml", &[]);
     clock.give(&mut command);
-    let mut run = Going::of(&bench, command);
+    let mut run = Going::of(bench.results.path(), command);
     run.until_phase("soak");
     run.until("slice", "readings");
     let before = clock.now();

@@ -11,8 +11,8 @@ fn a_database_that_restarts_is_an_outage_with_gaps_and_nothing_is_lost() {
     let cluster = Cluster::start();
     // As a deployment does, before the listener and the API start.
     cluster.execute(
-        r#"CREATE TABLE point_history (topic text COLLATE "C" NOT NULL, ts bigint NOT NULL, value double precision NOT NULL);
-        CREATE UNIQUE INDEX point_history_topic_ts ON point_history (topic, ts);
+        r#"CREATE TABLE point_history (point_uri text COLLATE "C" NOT NULL, ts timestamptz NOT NULL, value double precision NOT NULL);
+        CREATE UNIQUE INDEX point_history_point_ts ON point_history (point_uri, ts);
         CREATE TABLE point_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL);
         CREATE TABLE equip_tags (topic text COLLATE "C" PRIMARY KEY, tags text NOT NULL, points text NOT NULL);"#,
     );
@@ -27,7 +27,7 @@ fn a_database_that_restarts_is_an_outage_with_gaps_and_nothing_is_lost() {
     assert_eq!(run.output.status.code(), Some(0), "{}", stderr(&run));
     assert_eq!(run.broken(0), Vec::<String>::new());
     assert_custody_is_whole(&run, 0);
-    let truth = cluster.count("SELECT count(*) FROM point_history WHERE topic LIKE 'fbf/scale/s%'");
+    let truth = cluster.count("SELECT count(*) FROM point_history WHERE point_uri LIKE 'fbf/scale/s%'");
     let stored = run.metric(0, "custody.stored");
     assert_eq!(format!("{stored}"), format!("{truth}"), "the database's own count");
     assert!(run.truth(0, "listener_truth", "failures") > 0.0, "the listener met the outage");

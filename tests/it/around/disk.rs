@@ -105,8 +105,8 @@ fn the_run_gives_way_before_the_disk_is_full() {
     disk.fill(50_000_000);
     let run = run.end();
     assert_no_ceiling(&run);
-    let (cause, cut) = (cause(&run, 0), &run.cell(0)["cut_short"]["live_safety"]);
-    assert!(cause.starts_with("live-safety: ") && cause.ends_with("bytes of disk are free, less than 20MB"), "{cause}");
-    assert_eq!(format!("live-safety: {}", cut.as_str().expect("a cause")), cause);
+    let (cause, cut) = (cause(&run, 0), &run.cell(0)["cut_short"]["disk_low"]);
+    assert!(cause.starts_with("disk: ") && cause.ends_with(" bytes are free, less than 20MB"), "{cause}");
+    assert_eq!(format!("disk: {}", cut.as_str().expect("a cause")), cause);
     assert_eq!(run.broken(0), ["live-safety did not trip"]);
 }

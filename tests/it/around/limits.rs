@@ -49,7 +49,7 @@ const ALLOWED_KB: u64 = 128 * 1024;
 fn a_million_points_take_no_memory_of_their_own() {
     let bench = Bench::new();
     let address_space = "--as=2147483648";
-    let mut run = Going::of(&bench, limited(&bench, address_space, "tests/plans/million.toml", &[]));
+    let mut run = Going::of(bench.results.path(), limited(&bench, address_space, "tests/plans/million.toml", &[]));
     let mut peak_kb = 0;
     while !run.has_ended() {
         peak_kb = peak_kb.max(peak_of(run.child().id()).unwrap_or(0));

@@ -100,7 +100,7 @@ fn a_restarted_database_loses_no_acknowledged_reading() {
     assert_eq!(listener.get("/health").unwrap().0, 200);
 
     let mut client = Client::connect(&cluster.url(), NoTls).unwrap();
-    let rows = client.query("SELECT topic, ts, value FROM point_history ORDER BY topic, ts", &[]).unwrap();
+    let rows = client.query("SELECT point_uri, (extract(epoch FROM ts) * 1000)::bigint, value FROM point_history ORDER BY point_uri, ts", &[]).unwrap();
     let rows: Vec<(String, i64, f64)> = rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
     assert_eq!(rows, expected(500, 80));
     assert_eq!(cluster.count("SELECT count(*) FROM point_tags"), 500);
@@ -120,4 +120,32 @@ fn a_restarted_database_loses_no_acknowledged_reading() {
     let history = api.json("/history?points=2&limit=3");
     assert_eq!(history[1]["topic"], expected(500, 80)[80].0);
     assert_eq!(history[1]["readings"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_daemon_beats_in_a_table_and_goes_on_without_it() {
+    let cluster = Cluster::start();
+    let broker = Broker::start(&[], &[]);
+    let mqtt = broker.mqtt.to_string();
+    let args = ["--broker", mqtt.as_str(), "--client-id", "fault_detector", "--beat-ms", "20"];
+    let url = cluster.url();
+    let daemon = Service::start("daemon", "--http", free(), &args, &[("SCALER_HEARTBEATS_URL", &url)]);
+    let beats = || cluster.count("SELECT count(*) FROM service_heartbeats WHERE service = 'fault_detector'");
+    until("it beats", || beats() > 3);
+    assert!(cluster.down());
+    until("beats are lost", || daemon.truth("/beats_failed") > 3);
+    let before = daemon.truth("/beats");
+    until("its heart goes on", || daemon.truth("/beats") > before);
+    cluster.up();
+    let kept = beats();
+    until("it beats again", || beats() > kept);
+}
+
+#[test]
+fn history_is_folded_by_point_and_time() {
+    let cluster = Cluster::start();
+    let broker = Broker::start(&[], &[]);
+    let _listener = broker.listener(&cluster.url(), &[]);
+    let api = Service::start_unready("api", "--listen", free(), &[], &[("SCALER_STORE_URL", &cluster.url())]);
+    super::api::folds_what_was_published_just_now(&broker, &api);
 }

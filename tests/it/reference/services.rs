@@ -68,6 +68,18 @@ impl Service {
         Some((response.status().as_u16(), response.body_mut().read_to_string().ok()?))
     }
 
+    /// Posts JSON, with a token if there is one: status, and the answer if it is JSON.
+    pub(super) fn post(&self, path: &str, body: &Value, token: Option<&str>) -> (u16, Value) {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
+        let mut request = agent.post(format!("http://{}{path}", self.http));
+        if let Some(token) = token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.send_json(body).unwrap();
+        (response.status().as_u16(), response.body_mut().read_json().unwrap_or(Value::Null))
+    }
+
     /// Asks for JSON.
     pub(super) fn json(&self, path: &str) -> Value {
         let (status, body) = self.get(path).unwrap();
