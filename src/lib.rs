@@ -30,7 +30,7 @@
 //! | [`measure`] | numbers from a record | each number is a value with unit and n, or unmeasured with the reason |
 //! | [`judge`] | good or bad | the order of verdicts is one pure function |
 //! | [`report`] | what people see | returns text: what is printed can be held against a file |
-//! | [`reference`] | a small honest target with faults to switch on | the instrument itself is measured against a known truth |
+//! | [`mod@reference`] | a small honest target with faults to switch on | the instrument itself is measured against a known truth |
 //!
 //! Imports run one way, and the pure folders touch no file, network, clock or chance: `tests/it/house` holds the rules.
 //!

@@ -54,7 +54,7 @@ pub(super) fn decide(ending: Ending, gates: &[Weighed]) -> Decision {
     if let Some(cause) = invalid_ending(ending) {
         return Decision { word: Word::Inconclusive, cause: Some(cause), decided_by: Vec::new() };
     }
-    let invalid = those(is_invalid);
+    let invalid: Vec<&GateOutcome> = those(is_invalid).into_iter().filter(|gate| !is_explained(gate, gates)).collect();
     if !invalid.is_empty() {
         return because_of(Word::Inconclusive, &invalid, |first| {
             format!("{}: {}", first.cause.as_deref().unwrap_or(&first.name), first.sentence())
@@ -88,6 +88,13 @@ impl Decision {
 fn because_of(word: Word, gates: &[&GateOutcome], cause: impl Fn(&GateOutcome) -> String) -> Decision {
     let decided_by = gates.iter().map(|gate| gate.name.clone()).collect();
     Decision { word, cause: gates.first().map(|first| cause(first)), decided_by }
+}
+
+/// Whether a bar that counts in full is broken and explains why a validity gate that requires it does not hold: a load that was held up by the
+/// system says something of the system. Such a cell fails; nothing passes by this.
+fn is_explained(gate: &GateOutcome, gates: &[Weighed]) -> bool {
+    let required = gates.iter().map(|other| other.outcome).find(|other| gate.requires.as_deref() == Some(&other.name));
+    required.is_some_and(|bar| bar.miss == Miss::Fail && is_broken_bar(bar))
 }
 
 /// Whether a broken bar counts in full.
@@ -218,10 +225,29 @@ mod tests {
     }
 
     #[test]
-    fn a_demoted_validity_gate_still_invalidates() {
+    fn a_demoted_validity_gate_still_invalidates_unless_a_broken_bar_explains_it() {
         let mut validity = ended("kept pace", Standing::Broken, Miss::Inconclusive, false);
-        validity.demoted = Some("it requires `x`, which is broken".into());
-        assert_eq!(decided(Ending::Whole, &[validity], true).word, Word::Inconclusive);
+        validity.demoted = Some("it requires `acknowledged in time`, which is broken".into());
+        validity.requires = Some("acknowledged in time".into());
+        assert_eq!(decided(Ending::Whole, &[validity.clone()], true).word, Word::Inconclusive);
+        for (standing, miss, word) in [
+            (Standing::Broken, Miss::Fail, Word::Fail),
+            (Standing::Broken, Miss::Inconclusive, Word::Inconclusive),
+            (Standing::Broken, Miss::Caveat, Word::Inconclusive),
+            (Standing::Unmeasured, Miss::Fail, Word::Inconclusive),
+            (Standing::Held, Miss::Fail, Word::Inconclusive),
+        ] {
+            let required = ended("acknowledged in time", standing, miss, false);
+            let decision = decided(Ending::Whole, &[required.clone(), validity.clone()], true);
+            assert_eq!(decision.word, word, "{standing:?} {miss:?}");
+            let mut demoted = required;
+            demoted.demoted = Some("it requires `x`, which is broken".into());
+            let decision = decided(Ending::Whole, &[demoted, validity.clone()], true);
+            assert_eq!(decision.word, Word::Inconclusive, "{standing:?} {miss:?}, demoted itself");
+        }
+        let other = ended("other", Standing::Unmeasured, Miss::Inconclusive, false);
+        let bar = ended("acknowledged in time", Standing::Broken, Miss::Fail, false);
+        assert_eq!(decided(Ending::Whole, &[bar, validity, other], true).word, Word::Inconclusive, "not that one");
     }
 
     #[test]

@@ -133,6 +133,8 @@ impl Outlet {
         );
         self.turned_ns = now_ns;
         self.fill(now_ns, offer_until_ns.map(|until_ns| until_ns.min(self.horizon_ns)), common);
+        let is_due = offer_until_ns.is_some_and(|until_ns| self.lane.due_ns(self.offered) <= until_ns);
+        self.left_full = is_due && common.acknowledged && self.link.is_up() && !self.packets.admits();
         if self.link.flush(run_ns, &mut common.heard) {
             self.count_written(self.offered, common);
         }
@@ -141,7 +143,6 @@ impl Outlet {
 
     /// Encodes what has to be sent again, then what is due.
     fn fill(&mut self, now_ns: u64, offer_until_ns: Option<u64>, common: &mut Common) {
-        self.left_full = false;
         let Some(out) = self.link.out() else { return };
         let start = out.len();
         while out.len() < WRITE_CAP
@@ -155,8 +156,7 @@ impl Outlet {
         while self.offered < due && out.len() < WRITE_CAP {
             let id = if common.acknowledged { self.packets.send(self.offered, now_ns) } else { None };
             if id.is_none() && common.acknowledged {
-                self.left_full = true;
-                break;
+                break; // the window is closed
             }
             let (facts, _) = common.facts(&self.lane, self.offered);
             common.encode(out, id, false, &facts);

@@ -24,6 +24,8 @@ mod page;
 pub mod phase;
 pub mod probe;
 pub mod quantity;
+#[cfg(test)]
+mod quantity_tests;
 pub mod query;
 mod read;
 mod repair;

@@ -1,6 +1,6 @@
 //! The JSON schema of a plan, made from the types.
 //!
-//! Two schemas from one source. [`filled_schema`] is what the checker validates: plain `properties`, no `anyOf` around options and no
+//! Two schemas from one source. `filled_schema` is what the checker validates: plain `properties`, no `anyOf` around options and no
 //! `oneOf` around words, so that every error is a leaf that points at one key or value. [`plan_schema`] is what editors validate
 //! (draft 7, which their TOML plugins read): the same, but a placeholder may stand for any number, truth value, word or quantity, and a plan
 //! that extends another may leave out what that one says.
@@ -20,7 +20,7 @@ const PLACEHOLDER: &str = r"\{\{.*\}\}";
 /// The schema that editors use: `schema/plan.schema.json`.
 #[must_use]
 pub fn plan_schema() -> Value {
-    let mut schema = made_of_types();
+    let mut schema = made_of_types(SchemaSettings::draft07());
     Placeholders.transform(&mut schema);
     less_for_extending(&mut schema);
     schema.to_value()
@@ -30,19 +30,14 @@ pub fn plan_schema() -> Value {
 /// that to the quantity's own parser, which reads less than the pattern (a count is whole) and need not be compiled for each key.
 #[must_use]
 pub(crate) fn filled_schema() -> Value {
-    let mut schema = made_of_types();
+    // The dialect's own transforms keep what stands beside a `$ref`, which is for editors alone.
+    let mut schema = made_of_types(SchemaSettings::draft07().with(|settings| settings.transforms.clear()));
     QuantityFormats.transform(&mut schema);
     schema.to_value()
 }
 
-fn made_of_types() -> Schema {
-    // Its own transforms rewrite keywords that these types do not have.
-    SchemaSettings::draft07()
-        .with(|settings| settings.transforms.clear())
-        .with_transform(NoNull)
-        .with_transform(Words)
-        .into_generator()
-        .into_root_schema_for::<Plan>()
+fn made_of_types(settings: SchemaSettings) -> Schema {
+    settings.with_transform(NoNull).with_transform(Words).into_generator().into_root_schema_for::<Plan>()
 }
 
 /// TOML has no null: an optional field is a field that may be absent, and its schema is that of its value.

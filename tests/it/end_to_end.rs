@@ -52,13 +52,37 @@ impl Bench {
 /// The planted secret, searched for in everything that is written.
 const SECRET: &str = "Pl4nted-s3cret-value-0123456789";
 
+/// Leaves a calibration of this host, as `scaler calibrate` does.
+fn calibrated(results: &Path, acked_per_s: u64) {
+    let host = scaler::host::facts().expect("the facts of this host");
+    let reached = serde_json::json!({
+        "acked_per_s": acked_per_s, "offered_ratio": 1, "cpu_s_per_million": 0.2, "cpu_pct": 100,
+        "schedule_lag_p50_ms": 1, "schedule_lag_p99_ms": 2,
+    });
+    let calibration = serde_json::json!({ "measured_unix_ms": 1, "unbounded": reached, "paced": reached });
+    let kept = serde_json::json!({ "host": host.name, "cpus": host.cpus, "calibration": calibration });
+    std::fs::write(results.join("calibration.json"), kept.to_string()).expect("a file in the results folder");
+}
+
 #[test]
 fn the_healthy_target_passes_every_step_and_nothing_is_found() {
     let bench = Bench::new();
+    calibrated(bench.results.path(), 450);
     let run = bench.run("tests/plans/short.toml", &[]);
     assert_eq!(run.output.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.output.stderr));
     assert_eq!(run.line["verdict"], "pass");
     assert_eq!(run.line["highest_pass"], 400);
+    // 200 readings a second are 44% of that ceiling, 400 are 89%.
+    let near = ["readings asks for 88.9% of what the generator reached on this host (marked above 80%)"];
+    for (cell, marked) in [(0, &[][..]), (1, &near[..])] {
+        let caveats = run.cell(cell)["verdict"]["caveats"].as_array().expect("caveats");
+        let of_ceiling: Vec<&str> = caveats
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|caveat| caveat.contains("what the generator reached"))
+            .collect();
+        assert_eq!(of_ceiling, marked);
+    }
     for cell in 0..2 {
         assert_eq!(run.broken(cell), Vec::<String>::new());
         assert_eq!(run.metric(cell, "custody.missing"), 0.0);

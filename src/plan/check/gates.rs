@@ -252,6 +252,9 @@ impl Resolver<'_> {
                     Problem::error(format!("unknown gate `{required}`")).at(place.clone(), "no gate of that name");
                 let known = gates.iter().map(|gate| gate.name.as_str());
                 self.problems.push(offer(problem, required, known, |name| quoted_as_at(place.as_ref(), name)));
+            } else if gates.iter().any(|gate| gate.name == *required && gate.miss == Miss::Caveat) {
+                let label = "a missed caveat decides nothing, and would excuse this gate";
+                self.wrong(&pointer, "a gate that requires a caveat", label);
             }
         }
     }

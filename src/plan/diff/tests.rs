@@ -106,6 +106,22 @@ fn steps_and_ports_are_told_by_element() {
 }
 
 #[test]
+fn a_new_phase_says_where_it_stands() {
+    let rest = json!({ "name": "rest", "hold": { "for": "10s" } });
+    let names: Vec<String> =
+        plan()["phase"].as_array().unwrap().iter().map(|phase| phase["name"].as_str().unwrap().to_owned()).collect();
+    for at in 0..=names.len() {
+        let mut after = plan();
+        after["phase"].as_array_mut().unwrap().insert(at, rest.clone());
+        let found = plans(&plan(), &after);
+        let place = if at == 0 { ", first".to_owned() } else { format!(", after {}", names[at - 1]) };
+        let (subject, _, alteration) = only(&found);
+        assert_eq!(subject, "rest");
+        assert!(matches!(alteration, Alteration::Added(text) if text.ends_with(&place)), "{alteration:?} at {at}");
+    }
+}
+
+#[test]
 fn a_new_fault_says_what_may_be_killed() {
     let mut after = plan();
     let fault = json!({ "name": "crash", "fault": { "service": "postgres", "kill": "SIGKILL", "down": "10s" } });

@@ -24,6 +24,23 @@ fn connections_that_are_cut_and_refused_are_counted_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_load_held_up_by_acknowledgements_fails_as_that_and_not_as_a_short_generator() {
+    let bench = Bench::new();
+    // 40 readings a second are due; two connections with 2 publishes under way for 800 ms each write 5.
+    let run = bench.run("tests/plans/path.toml", &["path_fault=delay=400ms", "inflight=2"]);
+    assert_eq!(run.output.status.code(), Some(1), "{}", stderr(&run));
+    let cell = &run.cell(0)["verdict"];
+    assert_eq!(cell["word"], "fail");
+    let cause = cell["cause"].as_str().unwrap();
+    assert!(cause.starts_with("readings.window_full_ratio = "), "{cause}");
+    assert!(run.metric(0, "readings.window_full_ratio") > 0.5 && run.metric(0, "readings.offered_ratio") < 0.9);
+    assert!(run.broken(0).contains(&"broker acknowledged in time".to_owned()), "{:?}", run.broken(0));
+    for name in ["custody.missing", "custody.changed", "custody.surplus"] {
+        assert_eq!(run.metric(0, name), 0.0, "{name}");
+    }
+}
+
+#[test]
 fn a_slow_and_stalling_path_shows_in_the_acknowledgements_and_custody_stays_exact() {
     let bench = Bench::new();
     let sets = ["path_fault=delay=50ms+stall=2500ms", "path_times=1", "ack_timeout=1s", "soak=9s"];
