@@ -20,6 +20,9 @@ use crate::{
 /// The name of the file in the results folder.
 const FILE: &str = "calibration.json";
 
+/// Less than this measures the start of a load.
+const SHORTEST: Length = Length::seconds(1);
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,14 +50,18 @@ struct Kept {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let facts = host::facts().map_err(|error| Failure::file("read the facts of this host from", "/proc", &error))?;
-    let folder = Folder::create(&args.results).map_err(|error| Failure::refused(error.to_string()))?;
+    if args.length < SHORTEST {
+        let title = format!("{} is too short to measure in", args.length);
+        return Err(Failure::arguments(title, format!("give `--for` at least {SHORTEST}")));
+    }
+    let folder = Folder::create(&args.results)?;
     let sink = sink::spawn().map_err(|error| Failure::refused(format!("cannot start the sink: {error}")))?;
     let calibration = calibrate(&format!("mqtt://{}", sink.addr()), args.length.0).map_err(Failure::refused)?;
     screen::print(&table(&calibration));
     let path = folder.path().join(FILE);
     let kept = Kept { host: facts.name, cpus: facts.cpus, calibration };
     let value = serde_json::to_value(&kept).map_err(|error| Failure::internal(error.to_string()))?;
-    write_json(&path, &value).map_err(|error| Failure::refused(error.to_string()))?;
+    write_json(&path, &value)?;
     screen::remark(&format!("kept in {}; `scaler plan run` uses it from now on", path.display()));
     Ok(Exit::Pass)
 }

@@ -79,7 +79,7 @@ enum Verb {
 pub fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| explain_panic(&info.to_string())));
     let code = panic::catch_unwind(|| run(std::env::args_os().collect())).unwrap_or(Exit::Internal);
-    code.into()
+    if screen::lost_output() { Exit::Internal.into() } else { code.into() }
 }
 
 fn run(arguments: Vec<OsString>) -> Exit {

@@ -3,9 +3,36 @@
 use std::{
     env,
     io::{self, IsTerminal, Write},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use crate::{problem::Problems, report::layout::Screen};
+use indexmap::IndexMap;
+
+use crate::{problem::Problems, record::redact::Redactor, report::layout::Screen};
+
+/// What must never be shown; known once a run has its secrets.
+static SECRETS: OnceLock<Redactor> = OnceLock::new();
+
+/// Whether a part of a result did not reach standard output.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// From now on these secrets, by name, are replaced in everything that is written.
+pub(super) fn conceal(secrets: &IndexMap<String, String>) {
+    SECRETS.get_or_init(|| Redactor::new(secrets));
+}
+
+/// The text without secrets.
+pub(super) fn clean(text: &str) -> String {
+    SECRETS.get().map_or_else(|| text.to_owned(), |redactor| redactor.text(text).into_owned())
+}
+
+/// Whether a part of a result did not reach standard output.
+pub(super) fn lost_output() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -25,7 +52,7 @@ impl Colour {
         match self {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => stream.is_terminal() && !no_colour(),
+            Self::Auto => stream.is_terminal() && !no_colour() && has_colours(),
         }
     }
 }
@@ -33,6 +60,11 @@ impl Colour {
 /// The convention of <https://no-color.org>: present and not empty.
 fn no_colour() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// A terminal that says nothing of itself, or that it is dumb, has no colours.
+fn has_colours() -> bool {
+    env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// What standard output can show: its width when it is a terminal, and whether the locale speaks UTF-8.
@@ -49,18 +81,25 @@ pub(super) fn shape() -> Screen {
 
 /// Prints a result to standard output.
 pub(super) fn print(text: &str) {
-    write(io::stdout().lock(), text);
+    match write(io::stdout().lock(), text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            LOST.store(true, Ordering::Relaxed);
+            remark(&format!("error: cannot write to standard output: {error}"));
+        }
+        _ => {}
+    }
 }
 
 /// Prints a remark to standard error, so that it never mixes with a result.
 pub(super) fn remark(text: &str) {
-    write(io::stderr().lock(), text);
+    // Nothing else can be done about a terminal that fails.
+    let _ = write(io::stderr().lock(), text);
 }
 
 /// Prints a question to standard error and leaves the cursor behind it.
 pub(super) fn ask(question: &str) {
     let mut stream = io::stderr().lock();
-    let _ = stream.write_all(question.as_bytes()).and_then(|()| stream.flush());
+    let _ = stream.write_all(clean(question).as_bytes()).and_then(|()| stream.flush());
 }
 
 /// Prints problems to standard error.
@@ -68,8 +107,8 @@ pub(super) fn problems(problems: &Problems, colour: Colour) {
     remark(&problems.render(colour.on(&io::stderr())));
 }
 
-/// A reader that went away (`scaler … | head`) is no error; nothing else can be done about a terminal that fails either.
-fn write(mut stream: impl Write, text: &str) {
+/// A reader that went away (`scaler … | head`) is no error for those who print.
+fn write(mut stream: impl Write, text: &str) -> io::Result<()> {
     let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(stream, "{text}{newline}").and_then(|()| stream.flush());
+    write!(stream, "{}{newline}", clean(text)).and_then(|()| stream.flush())
 }

@@ -75,11 +75,11 @@ impl Record {
         for entry in read.entries {
             fold.push(entry)?;
         }
-        if let Some(Torn { line, why }) = read.torn
+        if let Some(Torn { line, why, behind }) = read.torn
             && fold.record.as_ref().is_some_and(|record| record.finished.is_none())
         {
             let at = fold.record.as_ref().and_then(|record| record.cells.last()).map_or(0.0, |cell| cell.until);
-            let detail = format!("from line {line} on the journal could not be read: {why}");
+            let detail = format!("from line {line} on the journal could not be read ({behind} more lines): {why}");
             fold.push(Entry::Event(Event { at, kind: EventKind::Interrupted, subject: "journal".into(), detail }))?;
         }
         fold.finish()
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn what_a_journal_lacks_is_noted_in_the_record() {
         let entries = vec![run_started(), cell_started(1.0, 0), opened(2.5, "soak")];
-        let torn = Some(Torn { line: 4, why: "EOF".into() });
+        let torn = Some(Torn { line: 4, why: "EOF".into(), behind: 0 });
         let record = Record::recovered(JournalRead { entries, torn }).unwrap();
         let event = &record.cells[0].events[0];
         assert_eq!(event.detail, "from line 4 on the journal could not be read: EOF");

@@ -3,11 +3,11 @@
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, BufWriter, Read, Write},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -67,8 +67,11 @@ impl Folder {
     pub fn lock(&self, who: &str) -> Result<Lock, FolderError> {
         let path = self.path.join(".lock");
         let failed = |error| FolderError::Io("lock", path.clone(), error);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(true).truncate(false);
+        // A link would have another file written over.
+        open.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = open.open(&path).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -119,6 +122,10 @@ impl Folder {
                 continue;
             };
             if !is_run_name(name) || (kind != RESULT && kind != JOURNAL) {
+                continue;
+            }
+            // A pipe of that name would be waited for.
+            if !path.is_file() {
                 continue;
             }
             let files = RunFiles { name: name.to_owned(), result: None, journal: None };

@@ -136,6 +136,8 @@ pub struct Torn {
     pub line: usize,
     /// Why it is none.
     pub why: String,
+    /// The lines behind it, which were not read: none when the journal was torn off, some when it was damaged.
+    pub behind: usize,
 }
 
 /// Reads a journal, even one that was torn off at any byte.
@@ -177,7 +179,8 @@ fn read_entries(mut input: impl BufRead) -> io::Result<JournalRead> {
                 if entries.is_empty() {
                     refuse_newer(&line)?;
                 }
-                let torn = Torn { line: entries.len() + 1, why };
+                let behind = input.lines().count();
+                let torn = Torn { line: entries.len() + 1, why, behind };
                 return Ok(JournalRead { entries, torn: Some(torn) });
             }
         }

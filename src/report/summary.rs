@@ -31,8 +31,13 @@ pub fn summary(result: &RunResult, path: &str, screen: Screen) -> String {
         text.push_str(&labelled(label, &lines, screen));
     }
     text.push_str(&labelled("Result", &[path.to_owned()], screen));
-    text.push_str(&labelled("More", &[format!("scaler results show {}", result.run_id)], screen));
+    text.push_str(&labelled("More", &[format!("scaler results show {}", name_for_show(result, path))], screen));
     spelt(text, screen)
+}
+
+/// What `results show` finds the result by: the run's identifier in the folder where results usually are, else the path.
+fn name_for_show<'a>(result: &'a RunResult, path: &'a str) -> &'a str {
+    if path.starts_with("results/") { &result.run_id } else { path }
 }
 
 /// The plan, its question, the run and the machine.

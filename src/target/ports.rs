@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use procfs::{
     net::{TcpState, tcp, tcp6},
-    process::{FDTarget, all_processes},
+    process::{FDTarget, Process, all_processes},
 };
 
 /// Makes sure that nothing listens on a port of 127.0.0.1.
@@ -21,6 +21,14 @@ pub fn require_free(port: u16) -> Result<(), String> {
     }
 }
 
+/// The program of a process and its first words that are no options: the rest of another's command line may hold its secrets.
+fn program(process: &Process) -> String {
+    let command = process.cmdline().unwrap_or_default();
+    let words = command.iter().take_while(|word| !word.starts_with('-')).take(3);
+    let words: Vec<String> = words.map(|word| word.escape_debug().take(80).collect()).collect();
+    words.join(" ")
+}
+
 /// The process that listens on a port: its identifier and command, or only that there is one.
 fn holder(port: u16) -> Option<String> {
     let sockets = tcp().into_iter().chain(tcp6()).flatten();
@@ -31,8 +39,7 @@ fn holder(port: u16) -> Option<String> {
     for process in all_processes().ok()?.flatten() {
         let Ok(descriptors) = process.fd() else { continue };
         if descriptors.flatten().any(|descriptor| descriptor.target == FDTarget::Socket(inode)) {
-            let command = process.cmdline().unwrap_or_default().join(" ");
-            return Some(format!("process {} ({command})", process.pid()));
+            return Some(format!("process {} ({})", process.pid(), program(&process)));
         }
     }
     Some("a process that this user may not see".to_owned())

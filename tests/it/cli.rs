@@ -1,6 +1,7 @@
 //! The command line as it is met from outside: exit codes, help, colour, completions, the manual.
 
 mod examples;
+mod hostile;
 mod launch;
 mod plan_verbs;
 

@@ -45,6 +45,21 @@ fn expect(output: &Output, code: i32, texts: &[&str]) -> String {
 }
 
 #[test]
+fn a_damaged_journal_is_not_taken_for_a_torn_one() {
+    let (folder, journal) = folder();
+    let text = fs::read_to_string(&journal).expect("the journal");
+    let damaged: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == 9 { line.replace(':', "#") } else { line.to_owned() })
+        .collect();
+    fs::write(&journal, damaged.join("\n")).expect("a journal");
+    let said = format!("line 10 of {} is damaged", journal.display());
+    let behind = format!("the {} lines behind it are left out", damaged.len() - 10);
+    expect(&results(folder.path(), &["recover", NAME]), 0, &[&said, &behind]);
+}
+
+#[test]
 fn a_killed_run_is_recovered_shown_and_judged_again() {
     let (folder, _journal) = folder();
     let scaler = |arguments: &[&str]| results(folder.path(), arguments);

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Colour, Exit, Failure, Outcome, screen,
-    source::{load_with, pair},
+    source::{load_with, pair, read_file},
 };
 use crate::{
     plan::blueprint::{Variable, render, variables},
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, colour: Colour) -> Outcome {
     }
     let text = format!("{}{}", schema_line(out), render(&template, &args.sets)?);
     let name = out.display().to_string();
-    let read = |path: &str| if path == name { Ok(text.clone()) } else { fs::read_to_string(path) };
+    let read = |path: &str| if path == name { Ok(text.clone()) } else { read_file(path) };
     let checked = load_with(&name, &read, &[])?;
     write_new(out, &text).map_err(|error| Failure::file("write", out.display(), &error))?;
     if !checked.warnings.0.is_empty() {

@@ -7,8 +7,10 @@ use indexmap::IndexMap;
 
 use super::{Failure, init::random};
 use crate::{
+    judge::schema::result_schema,
     plan::{checked::Header, env_file::parse, secret::Secret, target::Target},
     problem::{Problem, Problems},
+    record::redact::SHORTEST_SECRET,
 };
 
 /// Letters and digits of a secret that is made for one run.
@@ -33,6 +35,7 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
         let value = env::var(variable).ok().filter(|value| from_environment && !value.is_empty());
         match value.or_else(|| secret.env.is_none().then(|| kept.get(name).cloned()).flatten()) {
             Some(value) => {
+                problems.extend(unusable(name, &value, header));
                 values.insert(name.clone(), value);
             }
             None if ours && secret.env.is_none() => {
@@ -42,6 +45,20 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
         }
     }
     if problems.is_empty() { Ok(values) } else { Err(Problems(problems).into()) }
+}
+
+/// A value that could not be kept secret, or would be taken for something else; the value itself is not told.
+fn unusable(name: &str, value: &str, header: &Header) -> Option<Problem> {
+    let (why, help) = if value.contains("{{") || value.contains("{%") || value.chars().any(char::is_control) {
+        ("holds a template or a control character", "use letters, digits and plain signs")
+    } else if value.chars().count() >= SHORTEST_SECRET
+        && (header.text.contains(value) || result_schema().to_string().contains(value))
+    {
+        ("stands in the plan or in the form of results, and cannot be told from them", "use a value of its own")
+    } else {
+        return None;
+    };
+    Some(Problem::error(format!("the secret `{name}` {why}")).help(help))
 }
 
 fn missing(name: &str, secret: &Secret, path: &Path) -> Problem {

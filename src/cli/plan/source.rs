@@ -1,7 +1,8 @@
 //! Reading plans: from files, and from a git revision as `REV:path`.
 
 use std::{
-    fs, io,
+    fs::File,
+    io::{self, Read},
     path::Path,
     process::{Command, Stdio},
 };
@@ -9,7 +10,10 @@ use std::{
 use super::Failure;
 use crate::{
     host, plan,
-    plan::checked::{Checked, HostFacts},
+    plan::{
+        bounds::PLAN_BYTES,
+        checked::{Checked, HostFacts},
+    },
 };
 
 /// A plan and the variables to override in it.
@@ -46,7 +50,7 @@ pub(super) fn load(path: &str, sets: &[(String, String)]) -> Result<Checked, Fai
 pub(in crate::cli) fn load_for(path: &str, sets: &[(String, String)], host: &HostFacts) -> Result<Checked, Failure> {
     let checked = match revision_and_path(path) {
         Some((revision, path)) => plan::load(path, &|path| read_revision(revision, path), sets, host),
-        None => plan::load(path, &|path| fs::read_to_string(path), sets, host),
+        None => plan::load(path, &read_file, sets, host),
     };
     Ok(checked?)
 }
@@ -78,10 +82,17 @@ fn revision_and_path(name: &str) -> Option<(&str, &str)> {
     (!revision.is_empty() && !path.is_empty() && !Path::new(name).exists()).then_some((revision, path))
 }
 
+/// A plan's file, no further than what a plan may have: a device has no end.
+pub(super) fn read_file(path: &str) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(PLAN_BYTES as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// A file of a git revision; the path is seen from the present folder.
 fn read_revision(revision: &str, path: &str) -> io::Result<String> {
     let output = Command::new("git")
-        .args(["show", "--no-color", &format!("{revision}:./{path}")])
+        .args(["show", "--no-color", "--end-of-options", &format!("{revision}:./{path}")])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| io::Error::new(error.kind(), format!("git cannot be run: {error}")))?;

@@ -3,7 +3,11 @@
 use super::{Exit, Failure, Outcome, Place, screen};
 use crate::{
     judge::result::RunResult,
-    record::{cell::Record, folder::write_json, journal},
+    record::{
+        cell::Record,
+        folder::write_json,
+        journal::{self, Torn},
+    },
     report,
 };
 
@@ -28,6 +32,14 @@ pub(super) fn run(args: &Args) -> Outcome {
         return Err(Failure::arguments(title, help));
     }
     let read = journal::read(&journal).map_err(|error| Failure::file("recover", journal.display(), &error))?;
+    if let Some(Torn { line, why, behind }) = &read.torn
+        && *behind > 0
+    {
+        screen::remark(&format!(
+            "warning: line {line} of {} is damaged ({why}): it and the {behind} lines behind it are left out, and what they told",
+            journal.display()
+        ));
+    }
     let record = Record::recovered(read).map_err(|error| {
         let help = "without the first line nothing can be said of a run";
         Failure::arguments(format!("{} is no journal of a run: {error}", journal.display()), help)

@@ -58,6 +58,7 @@ impl Prepared {
         let plan_folder = parent(&args.plan.path)?;
         limits::make_room(&limits::Needs::of(checked)?)?;
         let secrets = secrets::values(header, &first.target, &plan_folder)?;
+        screen::conceal(&secrets);
         let scaler =
             env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
         let folder = Folder::create(&args.results)?;
@@ -81,7 +82,7 @@ impl Prepared {
             format: FORMAT,
             run_id: id,
             started_unix_ms: unix_ms,
-            command: env::args().collect(),
+            command: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
             scaler_version: env!("CARGO_PKG_VERSION").to_owned(),
             plan: identity::of(&args.plan.path, checked),
             host: described,
