@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{entry::FORMAT, folder_error::FolderError};
+use super::{entry::FORMAT, folder_error::FolderError, journal::is_being_written};
 
 /// The largest result that is read; reading takes memory in proportion.
 pub const LARGEST_RESULT: u64 = 4 * 1024 * 1024 * 1024;
@@ -144,6 +144,7 @@ impl Folder {
         let run = self.find(name)?;
         match (run.result, run.journal) {
             (Some(result), _) => Ok(result),
+            (None, Some(journal)) if is_being_written(&journal) => Err(FolderError::GoesOn(journal)),
             (None, Some(journal)) => Err(FolderError::OnlyJournal(journal)),
             (None, None) => Err(FolderError::NotFound(name.to_owned(), self.path.clone())),
         }

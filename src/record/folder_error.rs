@@ -17,8 +17,10 @@ pub enum FolderError {
     Ambiguous(String, Vec<String>),
     /// The file is no result.
     NoResult(PathBuf, String),
-    /// The run has a journal and no result: it was killed, or goes on.
+    /// The run has a journal and no result: it was killed.
     OnlyJournal(PathBuf),
+    /// The run goes on: its journal is being written.
+    GoesOn(PathBuf),
 }
 
 impl fmt::Display for FolderError {
@@ -30,6 +32,7 @@ impl fmt::Display for FolderError {
             Self::Ambiguous(name, runs) => write!(out, "{name:?} may mean {}", runs.join(", ")),
             Self::NoResult(path, why) => write!(out, "{} is no result: {why}", path.display()),
             Self::OnlyJournal(path) => write!(out, "the run did not end; there is only its journal {}", path.display()),
+            Self::GoesOn(path) => write!(out, "the run still goes on and writes {}", path.display()),
         }
     }
 }
@@ -54,6 +57,7 @@ impl FolderError {
             Self::NotFound(..) => Some("`scaler results list` shows the runs that there are".to_owned()),
             Self::Ambiguous(..) => Some("write more of the name".to_owned()),
             Self::NoResult(..) => None,
+            Self::GoesOn(_) => Some("wait for its end".to_owned()),
             Self::OnlyJournal(path) => {
                 Some(format!("`scaler results recover {}` makes a result of it", path.display()))
             }

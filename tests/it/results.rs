@@ -113,6 +113,7 @@ fn a_journal_that_is_being_written_is_left_alone() {
     flock(&writer, FlockOperation::LockExclusive).expect("a lock");
     expect(&results(folder.path(), &["list"]), 0, &["running"]);
     expect(&results(folder.path(), &["recover", NAME]), 3, &["a run is still writing it"]);
+    expect(&results(folder.path(), &["show", NAME]), 3, &["the run still goes on", "wait for its end"]);
     assert!(!folder.path().join(format!("{NAME}.json")).exists());
 }
 

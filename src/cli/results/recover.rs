@@ -5,7 +5,7 @@ use crate::{
     judge::result::RunResult,
     record::{
         cell::Record,
-        folder::write_json,
+        folder::{read_json, write_json},
         journal::{self, Torn},
     },
     report,
@@ -28,7 +28,10 @@ pub(super) fn run(args: &Args) -> Outcome {
     let path = journal.with_extension("json");
     if path.exists() {
         let title = format!("{} is there already", path.display());
-        let help = format!("`scaler results show {}` shows it", path.display());
+        let help = match read_json::<RunResult>(&path) {
+            Ok(_) => format!("`scaler results show {}` shows it", path.display()),
+            Err(_) => "it is no result: move it away, and recover then".to_owned(),
+        };
         return Err(Failure::arguments(title, help));
     }
     let read = journal::read(&journal).map_err(|error| Failure::file("recover", journal.display(), &error))?;
