@@ -97,7 +97,8 @@ fn read_revision(revision: &str, path: &str) -> io::Result<String> {
         .output()
         .map_err(|error| io::Error::new(error.kind(), format!("git cannot be run: {error}")))?;
     if !output.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("revision {revision:?}: {}", said.trim())));
     }
     String::from_utf8(output.stdout).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
 }
