@@ -79,7 +79,8 @@ impl Record {
             && fold.record.as_ref().is_some_and(|record| record.finished.is_none())
         {
             let at = fold.record.as_ref().and_then(|record| record.cells.last()).map_or(0.0, |cell| cell.until);
-            let detail = format!("from line {line} on the journal could not be read ({behind} more lines): {why}");
+            let more = if behind > 0 { format!(" ({behind} more behind it)") } else { String::new() };
+            let detail = format!("from line {line} on the journal could not be read{more}: {why}");
             fold.push(Entry::Event(Event { at, kind: EventKind::Interrupted, subject: "journal".into(), detail }))?;
         }
         fold.finish()

@@ -1,13 +1,24 @@
 //! A second stack on the same engine that is live as far as the tests go: it is untouched while ours is killed, capped and removed, and when it
 //! slows down ours gives way.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use super::bench::{Pipeline, assert_nothing_is_left, container, ended, subjects};
 use crate::{
     compose::bench::docker,
     ran::{assert_no_ceiling, cause, standing, stderr},
 };
+
+/// Where the live stack's page is.
+const PAGE: &str = "127.0.0.1:24080";
 
 /// The project of the live stack.
 const LIVE: &str = "live";
@@ -20,7 +31,22 @@ impl LiveStack {
         let stack = Self(home.join("live.yml").display().to_string());
         let up = stack.compose(&["up", "--detach"]);
         assert!(up, "the live stack does not start");
+        let deadline = Instant::now() + Duration::from_mins(2);
+        while !Self::answers() {
+            assert!(Instant::now() < deadline, "the live stack does not answer");
+            sleep(Duration::from_millis(100));
+        }
         stack
+    }
+
+    /// Whether its page is there: the engine's proxy takes connections before the server behind it does.
+    fn answers() -> bool {
+        let mut answer = String::new();
+        let asked = TcpStream::connect(PAGE).and_then(|mut stream| {
+            stream.write_all(b"GET / HTTP/1.0\r\nHost: live\r\n\r\n")?;
+            stream.read_to_string(&mut answer)
+        });
+        asked.is_ok() && answer.starts_with("HTTP/1.")
     }
 
     fn compose(&self, arguments: &[&str]) -> bool {
