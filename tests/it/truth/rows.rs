@@ -116,7 +116,7 @@ rows! {
         sets: &["listener_fault=late=2:4s", "settle=2s"],
         truth: "listener_truth.late",
         broken: &["store at rest"],
-        unmeasured: &["nothing lost", "no reading comes late"],
+        unmeasured: &["nothing lost", "custody.changed", "custody.surplus", "no reading comes late"],
         word: "fail",
         cause: "drain.settled = 0",
         ..HEALTHY
