@@ -118,7 +118,7 @@ impl Observer for Display {
         }
         let Some(progress) = self.progress(now, fold) else { return };
         if let Some(bar) = &self.bar {
-            bar.set_message(screen::clean(&progress::lines(&progress).join("\n  ")));
+            bar.set_message(screen::clean(&progress::lines(&progress).join("\n  ")).into_owned());
         } else {
             self.line_at = now + LINE_EVERY_S;
             screen::remark(&progress::dated(self.unix_ms(now), &progress));

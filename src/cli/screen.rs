@@ -1,6 +1,7 @@
 //! The only place that writes to the terminal, and the only one that knows of colour.
 
 use std::{
+    borrow::Cow,
     env,
     io::{self, IsTerminal, Write},
     sync::{
@@ -25,8 +26,8 @@ pub(super) fn conceal(secrets: &IndexMap<String, String>) {
 }
 
 /// The text without secrets.
-pub(super) fn clean(text: &str) -> String {
-    SECRETS.get().map_or_else(|| text.to_owned(), |redactor| redactor.text(text).into_owned())
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    SECRETS.get().map_or(Cow::Borrowed(text), |redactor| redactor.text(text))
 }
 
 /// Whether a part of a result did not reach standard output.

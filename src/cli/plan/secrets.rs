@@ -27,6 +27,7 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
         Err(error) => return Err(Failure::file("read", path.display(), &error)),
     };
     let ours = matches!(target, Target::Processes(_));
+    let form = result_schema().to_string();
     let mut values = IndexMap::new();
     let mut problems = Vec::new();
     for (name, secret) in &header.secrets {
@@ -35,7 +36,7 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
         let value = env::var(variable).ok().filter(|value| from_environment && !value.is_empty());
         match value.or_else(|| secret.env.is_none().then(|| kept.get(name).cloned()).flatten()) {
             Some(value) => {
-                problems.extend(unusable(name, &value, header));
+                problems.extend(unusable(name, &value, &[&header.text, &form]));
                 values.insert(name.clone(), value);
             }
             None if ours && secret.env.is_none() => {
@@ -47,13 +48,11 @@ pub(super) fn values(header: &Header, target: &Target, folder: &Path) -> Result<
     if problems.is_empty() { Ok(values) } else { Err(Problems(problems).into()) }
 }
 
-/// A value that could not be kept secret, or would be taken for something else; the value itself is not told.
-fn unusable(name: &str, value: &str, header: &Header) -> Option<Problem> {
+/// A value that could not be told from these texts, or would be taken for something else; the value itself is not told.
+fn unusable(name: &str, value: &str, texts: &[&str]) -> Option<Problem> {
     let (why, help) = if value.contains("{{") || value.contains("{%") || value.chars().any(char::is_control) {
         ("holds a template or a control character", "use letters, digits and plain signs")
-    } else if value.chars().count() >= SHORTEST_SECRET
-        && (header.text.contains(value) || result_schema().to_string().contains(value))
-    {
+    } else if value.chars().count() >= SHORTEST_SECRET && texts.iter().any(|text| text.contains(value)) {
         ("stands in the plan or in the form of results, and cannot be told from them", "use a value of its own")
     } else {
         return None;

@@ -89,17 +89,7 @@ pub(super) fn folds_what_was_published_just_now(broker: &Broker, api: &Service) 
 }
 
 #[test]
-fn it_answers_the_paths_of_the_organisation() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = sqlite(folder.path());
-    let broker = Broker::start(&[], &[]);
-    let _listener = broker.listener(&path, &[]);
-    let api = Service::start("api", "--listen", free(), &["--store", &path], &[]);
-    folds_what_was_published_just_now(&broker, &api);
-}
-
-#[test]
-fn rules_are_kept_by_name_and_runs_report_on_a_site() {
+fn it_answers_the_paths_of_the_organisation_keeps_rules_and_reports_on_a_site() {
     let folder = tempfile::tempdir().unwrap();
     let path = sqlite(folder.path());
     let broker = Broker::start(&[], &[]);
