@@ -60,10 +60,13 @@ impl LiveStack {
         let list = |what: &[&str]| docker(&[what, &["--filter", &filter, "--quiet", "--no-trunc"]].concat());
         let ids = docker(&["ps", "--all", "--filter", &filter, "--quiet"]);
         let format = "{{.Id}} {{.State.StartedAt}} {{.State.Pid}} {{.RestartCount}} {{.HostConfig.NanoCpus}} \
-            {{.HostConfig.Memory}} {{json .NetworkSettings.Networks}} {{json .Mounts}}";
+            {{.HostConfig.Memory}} {{json .NetworkSettings.Networks}}{{range .Mounts}}\n{{json .}}{{end}}";
         let volume = docker(&["volume", "inspect", "--format", "{{.Driver}} {{.Mountpoint}}", "live_content"]);
         let inspected = docker(&["inspect", "--format", format, &ids]);
-        [inspected, list(&["network", "ls"]), volume].join("\n")
+        // The engine lists mounts in no order.
+        let mut inspected: Vec<&str> = inspected.lines().collect();
+        inspected.sort_unstable();
+        [inspected.join("\n"), list(&["network", "ls"]), volume].join("\n")
     }
 }
 
