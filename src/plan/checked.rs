@@ -58,7 +58,7 @@ impl Checked {
     /// The plan filled for the first step, as JSON: what was written, with `extends`, `--set` and templates applied, without defaults.
     #[must_use]
     pub fn effective(&self) -> &Value {
-        &self.page.effective
+        &self.page.first.value
     }
 
     /// The file and line where the value at a JSON pointer into [`Checked::effective`] was written.
@@ -71,7 +71,7 @@ impl Checked {
     /// The place where the value at a JSON pointer into [`Checked::effective`] was written.
     #[must_use]
     pub fn place(&self, pointer: &str) -> Option<Place> {
-        self.page.first.at(pointer).map(|node| node.place.clone())
+        self.page.first.tree.at(pointer).map(|node| node.place.clone())
     }
 }
 

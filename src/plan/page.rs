@@ -1,5 +1,6 @@
 //! The merged tree of a plan and everything that it takes to fill it: once for the checker, once more for each cell.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -21,9 +22,22 @@ pub(crate) struct Page {
     /// The host that it was checked on.
     pub(crate) host: HostFacts,
     /// The tree filled for the first step.
-    pub(crate) first: Node,
+    pub(crate) first: Filled,
+}
+
+/// A tree that is filled for a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled {
+    /// The tree.
+    pub(crate) tree: Node,
     /// The same as JSON.
-    pub(crate) effective: Value,
+    pub(crate) value: Value,
+}
+
+impl From<Node> for Filled {
+    fn from(tree: Node) -> Self {
+        Self { value: tree.to_value(), tree }
+    }
 }
 
 impl Page {
@@ -41,7 +55,8 @@ impl Page {
         {
             field.node = vars;
         }
-        Self { first: tree.clone(), tree, host: host.clone(), effective: Value::Null }
+        let first = Filled { tree: tree.clone(), value: Value::Null };
+        Self { tree, host: host.clone(), first }
     }
 
     /// The name of the step's variable.
@@ -60,24 +75,18 @@ impl Page {
         fill(&self.tree, &self.scopes(step, run), problems)
     }
 
-    /// Fills the texts at these JSON pointers anew in a tree that was filled for another step.
-    pub(crate) fn refill(
-        &self,
-        filled: &Node,
-        texts: &[String],
-        step: Option<u64>,
-        problems: &mut Vec<Problem>,
-    ) -> Node {
-        let mut tree = filled.clone();
+    /// Fills the texts at these JSON pointers anew in what was filled for another step.
+    pub(crate) fn refill(&self, filled: &mut Filled, texts: &[String], step: Option<u64>, problems: &mut Vec<Problem>) {
         let scopes = self.scopes(step, None);
         for pointer in texts {
             let path: Vec<String> = segments(pointer).collect();
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            if let (Some(template), Some(text)) = (self.tree.at(pointer), tree.at_mut(pointer)) {
+            let places = (self.tree.at(pointer), filled.tree.at_mut(pointer), filled.value.pointer_mut(pointer));
+            if let (Some(template), Some(text), Some(value)) = places {
                 *text = fill_at(template, &path, &scopes, problems);
+                *value = text.to_value();
             }
         }
-        tree
     }
 
     /// The JSON pointers of the texts that use the ladder's step: no other text differs between two steps.
@@ -122,7 +131,7 @@ impl Page {
         if !problems.is_empty() {
             return Err(Problems(problems));
         }
-        let plan = read_plan(tree.to_value())?;
+        let plan = read_plan(&tree.to_value())?;
         let mut cell = resolve(&plan, step, &tree, &mut problems);
         cell.gates = resolve_gates(&plan, &cell, &tree, &mut problems);
         let problems = Problems(problems);
@@ -131,8 +140,8 @@ impl Page {
 }
 
 /// The typed plan of a filled tree that has the shape of one.
-pub(crate) fn read_plan(value: Value) -> Result<Plan, Problems> {
-    serde_json::from_value(value).map_err(|error| Problem::error(format!("the plan cannot be read: {error}")).into())
+pub(crate) fn read_plan(value: &Value) -> Result<Plan, Problems> {
+    Plan::deserialize(value).map_err(|error| Problem::error(format!("the plan cannot be read: {error}")).into())
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -1,8 +1,9 @@
 //! From a path to a checked plan: text → spanned tree → filled tree → [`Plan`] → [`Checked`].
 
-use std::{fmt::Write as _, io, path::Path};
+use std::{fmt::Write as _, io, iter, path::Path};
 
 use indexmap::IndexMap;
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -14,13 +15,13 @@ use super::{
     estimate::estimate,
     extend::{self, Extended},
     gate::{Comparison, Miss, Unit},
-    page::{Page, read_plan},
+    page::{Filled, Page, read_plan},
     quantity::Count,
     repair::repair,
     resolve::resolve,
     sets, template,
     tree::Node,
-    validate::validate,
+    validate::{self, validate},
 };
 use crate::problem::{Problem, Problems, Severity};
 
@@ -37,6 +38,7 @@ pub fn load(
     sets: &[(String, String)],
     host: &HostFacts,
 ) -> Result<Checked, Problems> {
+    rayon::spawn(validate::prepare);
     let mut problems = Vec::new();
     let mut extended = extend::read(path, read).map_err(|problems| sorted(problems, path))?;
     sets::apply(&mut extended.tree, sets, &mut problems);
@@ -58,51 +60,91 @@ struct Reading<'a> {
     /// Where the texts are that use the ladder's step.
     texts_of_the_step: Vec<String>,
     problems: Vec<Problem>,
-    /// How many steps were checked.
-    checked: usize,
 }
 
 /// One step that was checked.
 struct Step {
-    tree: Node,
     plan: Plan,
-    cell: CellPlan,
+    gates: Vec<CheckedGate>,
+    estimate: StepEstimate,
+}
+
+/// What checking a step came to.
+struct Findings {
+    /// What kept texts from being filled.
+    filling: Vec<Problem>,
+    /// What is wrong with the step.
+    found: Vec<Problem>,
+    /// The step, when it has the shape of one.
+    step: Option<Step>,
 }
 
 impl<'a> Reading<'a> {
     fn new(path: &'a str, extended: Extended, host: &HostFacts, mut problems: Vec<Problem>) -> Self {
         let page = Page::new(extended.tree, host, &mut problems);
         let texts_of_the_step = page.texts_of_the_step();
-        Self { path, text: extended.text, bases: extended.bases, page, texts_of_the_step, problems, checked: 0 }
+        Self { path, text: extended.text, bases: extended.bases, page, texts_of_the_step, problems }
     }
 
     fn finish(mut self) -> Result<Checked, Problems> {
         let steps = self.steps();
-        let mut gates: Vec<Vec<CheckedGate>> = Vec::new();
-        let mut estimates: Vec<StepEstimate> = Vec::new();
-        let mut first: Option<Step> = None;
-        for step in &steps {
-            if let Some(done) = self.step(*step, first.as_ref()) {
-                estimates.push(estimate(&done.plan, &done.cell));
-                gates.push(done.cell.gates.clone());
-                first.get_or_insert(done);
-            }
-            self.checked += 1;
-            if self.problems.iter().any(|problem| problem.severity == Severity::Error) {
-                break;
+        let (filled, findings) = self.first(steps[0]);
+        let first = self.take(findings);
+        let mut checked: Vec<Step> = Vec::new();
+        if !self.has_errors() {
+            for findings in self.further(&steps[1..], &filled) {
+                checked.extend(self.take(findings));
+                if self.has_errors() {
+                    break;
+                }
             }
         }
-        if !self.problems.iter().any(|problem| problem.severity == Severity::Error) {
+        if !self.has_errors() {
             self.useless_ladder();
         }
         let problems = sorted(self.problems, self.path);
         let Some(first) = first.filter(|_| !problems.has_errors()) else { return Err(problems) };
+        let all = || iter::once(&first).chain(&checked);
+        let gates: Vec<&[CheckedGate]> = all().map(|step| step.gates.as_slice()).collect();
+        let estimates = all().map(|step| step.estimate.clone()).collect();
         let header = header(self.path, self.text, &first.plan, steps, &gates);
-        let page = Page { effective: first.tree.to_value(), first: first.tree, ..self.page };
+        let page = Page { first: filled, ..self.page };
         Ok(Checked { header, bases: self.bases, warnings: problems, estimates, page })
     }
 
-    /// The steps in order, those for small hosts included. What is wrong with them is found when the first step is checked.
+    /// Fills and checks the first step.
+    fn first(&self, step: Option<u64>) -> (Filled, Findings) {
+        let mut filling = Vec::new();
+        let filled = Filled::from(self.page.fill(step, None, &mut filling));
+        let findings = examine(&filled, step, filling);
+        (filled, findings)
+    }
+
+    /// Fills and checks the other steps side by side. They differ from the first one in a few texts.
+    fn further(&self, steps: &[Option<u64>], first: &Filled) -> Vec<Findings> {
+        let each_cpu = (steps.len() / rayon::current_num_threads()).max(1);
+        let one = |filled: &mut Filled, step: &Option<u64>| {
+            let mut filling = Vec::new();
+            self.page.refill(filled, &self.texts_of_the_step, *step, &mut filling);
+            let findings = examine(filled, *step, filling);
+            let named = |problems| self.at_step(*step, problems);
+            Findings { filling: named(findings.filling), found: named(findings.found), ..findings }
+        };
+        steps.par_iter().with_min_len(each_cpu).map_init(|| first.clone(), one).collect()
+    }
+
+    /// Adds what was found. A place that has a problem already, such as one of its filling, says nothing more.
+    fn take(&mut self, findings: Findings) -> Option<Step> {
+        self.add(findings.filling);
+        self.add(findings.found);
+        findings.step
+    }
+
+    fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// The steps in order, at least one, those for small hosts included. What is wrong with them is found when the first step is checked.
     fn steps(&mut self) -> Vec<Option<u64>> {
         let Some(ladder) = self.page.ladder(&mut Vec::new()) else { return vec![None] };
         let small = ladder.get("small_host").filter(|small| self.is_small_host(small));
@@ -138,50 +180,14 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Fills and checks one step. A place that has a problem already says nothing more.
-    fn step(&mut self, step: Option<u64>, first: Option<&Step>) -> Option<Step> {
-        let mut filling = Vec::new();
-        let tree = match first {
-            Some(first) => self.page.refill(&first.tree, &self.texts_of_the_step, step, &mut filling),
-            None => self.page.fill(step, None, &mut filling),
-        };
-        let value = tree.to_value();
-        let mut found = Vec::new();
-        validate(&tree, &value, &mut found);
-        let mut done = None;
-        if found.is_empty() {
-            match read_plan(value) {
-                Ok(plan) => {
-                    let cell = Self::meaning(&plan, step, &tree, &mut found);
-                    done = Some(Step { tree, plan, cell });
-                }
-                Err(problems) => found.extend(problems.0),
-            }
-        } else if let Some(repaired) = repair(&value) {
-            let mut beyond = Vec::new();
-            Self::meaning(&repaired.plan, step, &tree, &mut beyond);
-            found.extend(repaired.sayable(&tree, beyond));
-        }
-        self.add(self.at_step(step, filling));
-        self.add(self.at_step(step, found));
-        done
-    }
-
     /// Says which step has a problem that the first one has not.
     fn at_step(&self, step: Option<u64>, mut problems: Vec<Problem>) -> Vec<Problem> {
-        if let (Some(name), Some(step), true) = (self.page.step_name(), step, self.checked > 0) {
+        if let (Some(name), Some(step)) = (self.page.step_name(), step) {
             for problem in &mut problems {
                 problem.title = format!("{} (at {name} = {step})", problem.title);
             }
         }
         problems
-    }
-
-    fn meaning(plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
-        let mut cell = resolve(plan, step, tree, found);
-        cell.gates = resolve_gates(plan, &cell, tree, found);
-        check(&Scene::new(plan, &cell, &cell.gates, tree), found);
-        cell
     }
 
     /// Adds what was found, but for places that had a problem before: one wrong text is one problem, whatever follows from it.
@@ -213,7 +219,36 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates: &[Vec<CheckedGate>]) -> Header {
+/// Checks what was filled for one step.
+fn examine(filled: &Filled, step: Option<u64>, filling: Vec<Problem>) -> Findings {
+    let Filled { tree, value } = filled;
+    let mut found = Vec::new();
+    validate(tree, value, &mut found);
+    let mut checked = None;
+    if found.is_empty() {
+        match read_plan(value) {
+            Ok(plan) => {
+                let cell = meaning(&plan, step, tree, &mut found);
+                checked = Some(Step { estimate: estimate(&plan, &cell), gates: cell.gates, plan });
+            }
+            Err(problems) => found.extend(problems.0),
+        }
+    } else if let Some(repaired) = repair(value) {
+        let mut beyond = Vec::new();
+        meaning(&repaired.plan, step, tree, &mut beyond);
+        found.extend(repaired.sayable(tree, beyond));
+    }
+    Findings { filling, found, step: checked }
+}
+
+fn meaning(plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
+    let mut cell = resolve(plan, step, tree, found);
+    cell.gates = resolve_gates(plan, &cell, tree, found);
+    check(&Scene::new(plan, &cell, &cell.gates, tree), found);
+    cell
+}
+
+fn header(path: &str, text: String, plan: &Plan, steps: Vec<Option<u64>>, gates: &[&[CheckedGate]]) -> Header {
     let stem =
         Path::new(path).file_stem().map_or_else(|| plan.name.clone(), |stem| stem.to_string_lossy().into_owned());
     let env_file = plan.target.compose.as_ref().map(|compose| compose.env_file.clone());
@@ -252,7 +287,7 @@ struct Bar<'a> {
 }
 
 /// The hash of the bars alone, by step where they differ. The same bars give the same hash, whatever their spelling.
-fn gates_sha256(steps: &[Vec<CheckedGate>]) -> String {
+fn gates_sha256(steps: &[&[CheckedGate]]) -> String {
     let mut bars: Vec<Vec<Bar<'_>>> = steps.iter().map(|gates| gates.iter().map(bar).collect()).collect();
     bars.dedup();
     sha256(serde_json::to_string(&bars).expect("bars are plain data").as_bytes())

@@ -3,7 +3,8 @@
 //! Two schemas from one source. `filled_schema` is what the checker validates: plain `properties`, no `anyOf` around options and no
 //! `oneOf` around words, so that every error is a leaf that points at one key or value. [`plan_schema`] is what editors validate
 //! (draft 7, which their TOML plugins read): the same, but a placeholder may stand for any number, truth value, word or quantity, and a plan
-//! that extends another may leave out what that one says.
+//! that extends another may leave out what that one says. [`shape`] is the first one without its words, as it is committed: what the checker
+//! compiles, because reading it takes a fraction of making it.
 
 use schemars::{
     Schema,
@@ -34,6 +35,13 @@ pub(crate) fn filled_schema() -> Value {
     let mut schema = made_of_types(SchemaSettings::draft07().with(|settings| settings.transforms.clear()));
     QuantityFormats.transform(&mut schema);
     schema.to_value()
+}
+
+/// The schema of a filled plan without titles, descriptions and examples: `schema/filled.schema.json`. What it says of a place is at the
+/// same place in `filled_schema`.
+#[must_use]
+pub(crate) fn shape() -> Value {
+    serde_json::from_str(include_str!("../../schema/filled.schema.json")).expect("the schema is committed whole")
 }
 
 fn made_of_types(settings: SchemaSettings) -> Schema {
@@ -238,15 +246,35 @@ fn prune(demand: &mut Value, whole: &Map<String, Value>) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_committed_schema_is_the_one_of_the_types() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/plan.schema.json");
-        let made = format!("{:#}\n", plan_schema());
+    /// Holds a committed schema against the one of the types; writes it under `SCALER_UPDATE`.
+    fn assert_committed(name: &str, schema: &Value) {
+        let path = format!("{}/schema/{name}", env!("CARGO_MANIFEST_DIR"));
+        let made = format!("{schema:#}\n");
         if std::env::var_os("SCALER_UPDATE").is_some() {
-            std::fs::write(path, &made).unwrap();
+            std::fs::write(&path, &made).unwrap();
         }
         let committed = std::fs::read_to_string(path).unwrap();
-        assert!(committed == made, "schema/plan.schema.json is stale: run the tests once with SCALER_UPDATE=1");
+        assert!(committed == made, "schema/{name} is stale: run the tests once with SCALER_UPDATE=1");
+    }
+
+    /// Takes the words away from a schema.
+    struct Bare;
+
+    impl Transform for Bare {
+        fn transform(&mut self, schema: &mut Schema) {
+            transform_subschemas(self, schema);
+            for word in ["title", "description", "examples", "default"] {
+                schema.remove(word);
+            }
+        }
+    }
+
+    #[test]
+    fn the_committed_schemas_are_those_of_the_types() {
+        assert_committed("plan.schema.json", &plan_schema());
+        let mut bare = Schema::try_from(filled_schema()).unwrap();
+        Bare.transform(&mut bare);
+        assert_committed("filled.schema.json", &bare.to_value());
     }
 
     #[test]

@@ -153,7 +153,10 @@ impl Node {
 
 /// Adds a segment to a JSON pointer.
 pub(crate) fn join(pointer: &str, segment: &str) -> String {
-    format!("{pointer}/{}", segment.replace('~', "~0").replace('/', "~1"))
+    if segment.contains(['~', '/']) {
+        return format!("{pointer}/{}", segment.replace('~', "~0").replace('/', "~1"));
+    }
+    [pointer, "/", segment].concat()
 }
 
 /// The segments of a JSON pointer.

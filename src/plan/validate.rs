@@ -15,23 +15,29 @@ use super::{
     gate::Bound,
     nearest::{list, offer, quoted_as_at},
     quantity::{Bytes, Count, Length, QuantityError, Rate, Share},
-    schema::filled_schema,
+    schema::{filled_schema, shape},
     sets::SET_SOURCE,
     tree::{Node, join},
 };
 use crate::problem::{Place, Problem};
 
+/// The schema with its words, for what is wrong.
 static SCHEMA: LazyLock<Value> = LazyLock::new(filled_schema);
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     let mut options = jsonschema::options().should_validate_formats(true);
     for title in TITLES {
         options = options.with_format(*title, |text: &str| explain(title, text).is_none());
     }
-    options.build(&SCHEMA).expect("the schema is made of our own types")
+    options.build(&shape()).expect("a schema that was tested")
 });
 
 /// The quantities, by what their schemas call them.
 const TITLES: &[&str] = &[Length::TITLE, Count::TITLE, Bytes::TITLE, Share::TITLE, Rate::TITLE, Bound::TITLE];
+
+/// Compiles the schema: as long as reading a plan, so that both are done at once.
+pub(crate) fn prepare() {
+    LazyLock::force(&VALIDATOR);
+}
 
 /// Reports everything in a filled tree that does not have the shape of a plan.
 pub(crate) fn validate(tree: &Node, value: &Value, problems: &mut Vec<Problem>) {
