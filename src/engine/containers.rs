@@ -3,6 +3,7 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use bollard::{
+    errors::Error,
     models::{ContainerInspectResponse, HealthStatusEnum, NetworkConnectRequest, NetworkDisconnectRequest},
     query_parameters::{
         KillContainerOptionsBuilder, ListContainersOptionsBuilder, LogsOptions, LogsOptionsBuilder,
@@ -81,7 +82,7 @@ impl Engine {
     /// All containers, or those of one project, stopped ones included, by name.
     ///
     /// # Errors
-    /// When the engine does not answer.
+    /// When the engine does not answer, or cannot tell of one of them: a list with a hole would look as if that one were gone.
     pub fn containers(&self, project: Option<&str>) -> Result<Vec<Container>, String> {
         let filters = project.map(|project| HashMap::from([("label", vec![format!("{PROJECT_LABEL}={project}")])]));
         let mut options = ListContainersOptionsBuilder::new().all(true);
@@ -92,8 +93,8 @@ impl Engine {
         let ids: Vec<String> = listed.into_iter().filter_map(|summary| summary.id).collect();
         // All at once: one after the other takes a busy engine seconds, in which a watch would be silent.
         let inspected = self.runtime.block_on(join_all(ids.iter().map(|id| self.docker.inspect_container(id, None))));
-        // One that is gone since it was listed is not there any more.
-        let mut containers: Vec<Container> = inspected.into_iter().flatten().map(container).collect();
+        let inspected = ids.iter().map(String::as_str).zip(inspected);
+        let mut containers: Vec<Container> = still_there(inspected)?.into_iter().map(container).collect();
         containers.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(containers)
     }
@@ -198,6 +199,15 @@ impl Engine {
     }
 }
 
+/// What is left of a list: one that is gone since it was listed is not there any more, and any other failure leaves the list unknown.
+fn still_there<'a, T>(inspected: impl Iterator<Item = (&'a str, Result<T, Error>)>) -> Result<Vec<T>, String> {
+    let left = inspected.filter_map(|(id, answer)| match answer {
+        Err(Error::DockerResponseServerError { status_code: 404, .. }) => None,
+        answer => Some(answer.map_err(|error| format!("the engine does not tell of container {id}: {error}"))),
+    });
+    left.collect()
+}
+
 fn container(inspected: ContainerInspectResponse) -> Container {
     let state = inspected.state.unwrap_or_default();
     let labels = inspected.config.and_then(|config| config.labels).unwrap_or_default();
@@ -236,4 +246,20 @@ fn container(inspected: ContainerInspectResponse) -> Container {
 /// A cap of the engine; 0 stands for none.
 fn cap(cap: Option<i64>) -> Option<u64> {
     cap.and_then(|cap| u64::try_from(cap).ok()).filter(|cap| *cap > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_container_that_is_not_found_is_gone() {
+        let answered = |status_code| Error::DockerResponseServerError { status_code, message: "no".to_owned() };
+        let gone = [("a", Ok(1)), ("b", Err(answered(404))), ("c", Ok(3))];
+        assert_eq!(still_there(gone.into_iter()), Ok(vec![1, 3]));
+        for failure in [answered(500), answered(409), Error::RequestTimeoutError] {
+            let why = still_there([("a", Ok(1)), ("b", Err(failure))].into_iter()).unwrap_err();
+            assert!(why.starts_with("the engine does not tell of container b: "), "{why}");
+        }
+    }
 }

@@ -157,8 +157,7 @@ impl Project {
         if !ours {
             self.emit.event(EventKind::Note, "target", "it was up already, and is left up at the end");
         }
-        self.tell(&examined);
-        Ok(())
+        self.tell(&examined).map_err(Failure::Failed)
     }
 
     /// Builds what is missing, starts everything and waits until it is healthy. `progress` gets each line of Compose.
@@ -191,7 +190,10 @@ impl Project {
 
     /// The logs of what is not ready.
     fn last_words(&self) -> String {
-        let containers = self.containers().unwrap_or_default();
+        let containers = match self.containers() {
+            Ok(containers) => containers,
+            Err(why) => return format!("\nits last words are unknown: {why}"),
+        };
         let failed = containers.iter().filter(|container| !container.is_ready());
         let words = failed.map(|container| {
             let log = self.engine.last_lines(&container.id, LAST_LINES).unwrap_or_default();
@@ -227,9 +229,9 @@ impl Project {
         outcome
     }
 
-    /// What is in force, for the result.
-    fn tell(&self, examined: &Examined) {
-        let containers = self.containers().unwrap_or_default();
+    /// What is in force, for the result. An error when the engine does not tell: a result without a container would say that there was none.
+    fn tell(&self, examined: &Examined) -> Result<(), String> {
+        let containers = self.containers()?;
         for Container { name, pid, service, .. } in &containers {
             self.emit.event(EventKind::Started, service, format!("container {name}, process {pid}"));
         }
@@ -240,6 +242,7 @@ impl Project {
         });
         let in_force = in_force::in_force(examined, &containers, about, locked(&self.state).started_here);
         self.emit.entry(Entry::Target(TargetInForce { at: self.emit.now(), ..in_force }));
+        Ok(())
     }
 
     fn remember_others(&self) -> Result<(), String> {

@@ -75,7 +75,7 @@ fn a_port_that_something_else_holds_refuses_the_start() {
 #[test]
 fn a_container_that_does_not_become_healthy_tells_its_last_words_and_leaves_nothing() {
     let _turn = shared();
-    let mut web = shell("echo the disk is on fire; sleep 60");
+    let mut web = shell(&format!("echo the disk is on fire; {WAITING}"));
     web["healthcheck"] = json!({ "test": ["CMD", "false"], "interval": "1s", "retries": 1 });
     let (home, project) = (home(), unique("sick"));
     let plan = stack(home.path(), &project, &json!({ "web": web }), &caps(&["web"]));

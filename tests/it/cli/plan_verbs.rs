@@ -197,6 +197,44 @@ fn diff_tells_what_changes_in_meaning() {
 }
 
 #[test]
+fn diff_tells_what_a_plan_leaves_out_and_not_how_it_says_so() {
+    let folder = folder();
+    with_plan(folder.path());
+    let write = |name: &str, text: &str| {
+        let head = "format = 1\nname = \"quickstart\"\nextends = \"plan.toml\"\n";
+        fs::write(folder.path().join(name), format!("{head}{text}")).expect("a plan");
+    };
+    let diff = |before: &str, after: &str| {
+        let output = scaler_in(folder.path(), &["plan", "diff", before, after]);
+        expect_code(&output, 0);
+        out(&output)
+    };
+    let (gate, watch) = ("gate/no growing backlog", "watches/queue");
+    write("less.toml", &format!("without = [\"{gate}\", \"{watch}\", \"not_proven/one host\"]"));
+    let left_out = diff("plan.toml", "less.toml");
+    let gone = "gate no growing backlog removed: lag.growth_s ≤ 2s, a miss is fail (loosened)";
+    for line in [gone, "watch queue removed: ", "not proven: one host removed: "] {
+        assert!(left_out.contains(line), "{line:?} is not in\n{left_out}");
+    }
+    assert!(left_out.matches(" removed: ").count() == 3 && !left_out.contains("without"), "{left_out}");
+    assert!(diff("less.toml", "plan.toml").contains("(tightened)"));
+
+    // Another way to say the same, in another order and in two steps, means the same.
+    write("watchless.toml", &format!("without = [\"{watch}\"]"));
+    let further = format!("without = [\"not_proven/one host\", \"{gate}\"]");
+    write("further.toml", &further);
+    let text = fs::read_to_string(folder.path().join("further.toml")).unwrap();
+    fs::write(folder.path().join("further.toml"), text.replace("plan.toml", "watchless.toml")).unwrap();
+    assert!(diff("less.toml", "further.toml").contains("The two plans mean the same."));
+
+    // What is left out and written anew is compared with what it was.
+    let anew = "[[gate]]\nname = \"no growing backlog\"\nmetric = \"lag.growth_s\"\nat_most = \"3s\"\n";
+    write("anew.toml", &format!("without = [\"{gate}\"]\n{anew}"));
+    let moved = diff("plan.toml", "anew.toml");
+    assert!(moved.contains("gate no growing backlog: ≤ 2s → ≤ 3s (loosened)"), "{moved}");
+}
+
+#[test]
 fn the_schema_that_is_printed_is_the_one_that_is_shipped() {
     for (arguments, name) in [(&["plan", "schema"][..], "plan"), (&["plan", "schema", "--result"], "result")] {
         let output = scaler(arguments);
