@@ -3,7 +3,7 @@
 //! Two schemas from one source. `filled_schema` is what the checker validates: plain `properties`, no `anyOf` around options and no
 //! `oneOf` around words, so that every error is a leaf that points at one key or value. [`plan_schema`] is what editors validate
 //! (draft 7, which their TOML plugins read): the same, but a placeholder may stand for any number, truth value, word or quantity, and a plan
-//! that extends another may leave out what that one says. [`shape`] is the first one without its words, as it is committed: what the checker
+//! that extends another may leave out what that one says. `shape` is the first one without its words, as it is committed: what the checker
 //! compiles, because reading it takes a fraction of making it.
 
 use schemars::{
