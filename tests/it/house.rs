@@ -5,7 +5,7 @@ mod imports;
 mod source;
 mod words;
 
-use std::fs;
+use std::{fs, process::Command};
 
 use self::source::{Source, rust_files, text_files};
 
@@ -114,4 +114,35 @@ fn the_changelog_has_something_unreleased() {
     let after = text.split("## [Unreleased]").nth(1).expect("a section `## [Unreleased]`");
     let section = after.split("\n## ").next().unwrap_or_default();
     assert!(section.lines().any(|line| line.starts_with("- ")), "the section `Unreleased` names no change");
+}
+
+#[test]
+fn the_readme_shows_the_truth_table_that_the_tests_hold() {
+    let read = |name: &str| fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).expect("a text");
+    let (readme, held) = (read("README.md"), read("tests/golden/truth-table.md"));
+    let strangers: Vec<&str> = held.lines().filter(|line| !readme.lines().any(|shown| shown == *line)).collect();
+    assert!(strangers.is_empty(), "README.md lacks these rows of the table:\n{}", strangers.join("\n"));
+}
+
+/// A patch of `tests/mutations` that no longer applies would show nothing from then on.
+#[test]
+fn every_mutation_applies_and_names_a_test() {
+    let tests: String =
+        rust_files().iter().filter(|file| file.path.starts_with("tests/")).map(|file| file.text.as_str()).collect();
+    let entries = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mutations.d")).expect("the mutations");
+    let mut patches = 0;
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        let mut git = Command::new("git");
+        git.args(["apply", "--check"]).arg(&path).current_dir(env!("CARGO_MANIFEST_DIR"));
+        let check = git.output().expect("git runs");
+        assert!(check.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&check.stderr));
+        let patch = fs::read_to_string(&path).expect("a patch");
+        let test = patch.lines().find_map(|line| line.strip_prefix("test: ")).expect("a line `test: `");
+        let name = test.rsplit("::").next().unwrap_or_default();
+        let is_there = [format!("fn {name}("), format!("{name}: Row")].iter().any(|form| tests.contains(form));
+        assert!(is_there, "{}: no test is called {name}", path.display());
+        patches += 1;
+    }
+    assert!(patches >= 5, "{patches} mutations");
 }
