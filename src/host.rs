@@ -9,6 +9,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
+use jiff::Timestamp;
 use procfs::Current;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -22,6 +23,16 @@ pub fn facts() -> io::Result<HostFacts> {
     // Unlike the number of CPUs online, this respects affinity and the quota of a container.
     let cpus = std::thread::available_parallelism().map(NonZero::get)?;
     Ok(HostFacts { cpus: cpus as u64, memory_bytes: memory_bytes()?, name: kernel_word("hostname")? })
+}
+
+/// What tells one build of a program from another without reading all of it: the size of its file, and when it was written.
+///
+/// # Errors
+/// When the file cannot be looked at.
+pub fn build(program: &Path) -> io::Result<String> {
+    let file = fs::metadata(program)?;
+    let written = Timestamp::try_from(file.modified()?).map_err(io::Error::other)?;
+    Ok(format!("{} bytes of {written}", file.len()))
 }
 
 /// What a result says of the machine; `results` is the folder whose disk is looked at.

@@ -45,6 +45,9 @@ pub struct RunResult {
     pub command: Vec<String>,
     /// The version of scaler.
     pub scaler_version: String,
+    /// Which build of it: the size of the program's file, and when it was written. None in results from before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaler_build: Option<String>,
     /// Whether the user asked to stop, or scaler was killed.
     pub interrupted: bool,
     /// The answer.
@@ -172,6 +175,7 @@ impl RunResult {
             started_unix_ms,
             command,
             scaler_version,
+            scaler_build,
             plan,
             host,
             commits,
@@ -184,6 +188,7 @@ impl RunResult {
             started_unix_ms,
             command,
             scaler_version,
+            scaler_build,
             interrupted: record.interrupted(),
             verdict: judge_run(record),
             caveats: caveats(record),
@@ -213,6 +218,7 @@ impl RunResult {
                 started_unix_ms: this.started_unix_ms,
                 command: this.command,
                 scaler_version: this.scaler_version,
+                scaler_build: this.scaler_build,
                 plan: this.plan,
                 host: this.host,
                 commits: this.commits,

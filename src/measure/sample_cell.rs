@@ -26,6 +26,7 @@ pub(crate) fn run() -> RunStarted {
         started_unix_ms: 1_767_225_600_000,
         command: vec!["scaler".into()],
         scaler_version: "0.1.0".into(),
+        scaler_build: Some("28600776 bytes of 2026-11-30T17:00:00Z".into()),
         plan: PlanIdentity {
             name: "test".into(),
             question: "?".into(),

@@ -83,6 +83,9 @@ pub struct RunStarted {
     pub command: Vec<String>,
     /// The version of scaler.
     pub scaler_version: String,
+    /// Which build of it: the size of the program's file, and when it was written. None in results from before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaler_build: Option<String>,
     /// The plan.
     pub plan: PlanIdentity,
     /// The machine.

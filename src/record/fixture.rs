@@ -50,6 +50,7 @@ pub(crate) fn started() -> RunStarted {
         started_unix_ms: 1_796_061_600_000,
         command: vec!["scaler".into(), "plan".into(), "run".into(), "plans/quickstart.toml".into()],
         scaler_version: "0.1.0".into(),
+        scaler_build: Some("28600776 bytes of 2026-11-30T17:00:00Z".into()),
         plan: PlanIdentity {
             name: "quickstart".into(),
             question: "How many points, each every 5 s, does the reference target take before it chokes?".into(),

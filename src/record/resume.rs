@@ -76,6 +76,8 @@ impl Kept {
         found.plan(&self.started.plan, &now.plan);
         found.host(&self.started.host, &now.host);
         found.text("scaler", &self.started.scaler_version, &now.scaler_version);
+        let build = |started: &RunStarted| started.scaler_build.clone().unwrap_or_else(|| "not recorded".to_owned());
+        found.text("the build of scaler", build(&self.started), build(now));
         found.names("the commit of", &self.started.commits, &now.commits);
         found.0
     }
@@ -208,12 +210,19 @@ mod tests {
         now.plan.vars.insert("soak".into(), "1m".into());
         now.host.cpus = 64;
         now.scaler_version = "9.9.9".into();
+        now.scaler_build = Some("28600777 bytes of 2026-12-01T08:00:00Z".into());
         now.commits.insert("baler".into(), "0123".into());
         let found = kept.differences(&now);
-        assert_eq!(found.len(), 5, "{found:?}");
+        assert_eq!(found.len(), 6, "{found:?}");
         assert!(found[0].starts_with("the plan's text (SHA-256) was ") && found[0].ends_with(" and is ffffffffffff"));
         assert!(found[1].starts_with("the variable soak was "), "{found:?}");
         assert_eq!(found[2], "the number of CPUs was 2 and is 64");
         assert_eq!(found[3], "scaler was 0.1.0 and is 9.9.9");
+        let builds = ["28600776 bytes of 2026-11-30T17:00:00Z", "28600777 bytes of 2026-12-01T08:00:00Z"];
+        assert_eq!(found[4], format!("the build of scaler was {} and is {}", builds[0], builds[1]));
+        let before = RunStarted { scaler_build: None, ..fixture::started() };
+        let of_before = Kept { started: before, ..kept };
+        let found = of_before.differences(&fixture::started());
+        assert_eq!(found, [format!("the build of scaler was not recorded and is {}", builds[0])]);
     }
 }

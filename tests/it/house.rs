@@ -133,15 +133,16 @@ fn every_mutation_applies_and_names_a_test() {
     let mut patches = 0;
     for entry in entries {
         let path = entry.expect("an entry").path();
+        let shown = path.display();
         let mut git = Command::new("git");
         git.args(["apply", "--check"]).arg(&path).current_dir(env!("CARGO_MANIFEST_DIR"));
         let check = git.output().expect("git runs");
-        assert!(check.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&check.stderr));
-        let patch = fs::read_to_string(&path).expect("a patch");
-        let test = patch.lines().find_map(|line| line.strip_prefix("test: ")).expect("a line `test: `");
+        assert!(check.status.success(), "{shown}: {}", String::from_utf8_lossy(&check.stderr));
+        let head = fs::read_to_string(&path).expect("a patch");
+        let test = head.lines().find_map(|line| line.strip_prefix("test: ")).expect("a line `test: `");
         let name = test.rsplit("::").next().unwrap_or_default();
         let is_there = [format!("fn {name}("), format!("{name}: Row")].iter().any(|form| tests.contains(form));
-        assert!(is_there, "{}: no test is called {name}", path.display());
+        assert!(is_there, "{shown}: no test is called {name}");
         patches += 1;
     }
     assert!(patches >= 5, "{patches} mutations");

@@ -1,5 +1,7 @@
 //! `plan run --resume`: an interrupted run goes on behind its last whole cell, with the verdict of one that never stopped.
 
+use std::process::Command;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -31,6 +33,17 @@ fn an_interrupted_run_goes_on_behind_its_last_whole_cell() {
 
     let differs = resume(&bench, &id, &["soak=3s"]);
     expect(&differs, 3, &["cannot be resumed: not all is as it was", "the variable soak was \"2s\" and is \"3s\""]);
+    let another = bench.results.path().join("scaler");
+    std::fs::copy(env!("CARGO_BIN_EXE_scaler"), &another).expect("a copy of the program, written now");
+    let as_it_is = bench.command(PLAN, &[]);
+    let mut of_another = Command::new(&another);
+    of_another.args(as_it_is.get_args()).args(["--resume", &id]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    of_another.envs(as_it_is.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    expect(
+        &of_another.output().expect("it starts"),
+        3,
+        &["not all is as it was: the build of scaler was ", " bytes of "],
+    );
     assert_eq!(files(folder, "journal").len(), 1, "nothing was started");
 
     let resumed = Run::of(resume(&bench, &id, &[]));

@@ -61,6 +61,8 @@ impl Prepared {
         screen::conceal(&secrets);
         let scaler =
             env::current_exe().map_err(|error| Failure::internal(format!("no path of this program: {error}")))?;
+        let build = host::build(&scaler)
+            .map_err(|error| Failure::file("read the size and time of", scaler.display(), &error))?;
         let folder = Folder::create(&args.results)?;
         // The wall clock is read once; from here on it may step as it likes.
         let fresh = RunClock { start: Instant::now(), wall_unix_ms_at_start: unix_ms() };
@@ -84,6 +86,7 @@ impl Prepared {
             started_unix_ms: unix_ms,
             command: env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
             scaler_version: env!("CARGO_PKG_VERSION").to_owned(),
+            scaler_build: Some(build),
             plan: identity::of(&args.plan.path, checked),
             host: described,
             commits: host::commits(&header.commits, &plan_folder),
