@@ -1,6 +1,6 @@
 //! From a path to a checked plan: text → spanned tree → filled tree → [`Plan`] → [`Checked`].
 
-use std::{fmt::Write as _, io, iter, path::Path};
+use std::{fmt::Write as _, io, path::Path};
 
 use indexmap::IndexMap;
 use rayon::prelude::*;
@@ -19,7 +19,9 @@ use super::{
     quantity::Count,
     repair::repair,
     resolve::resolve,
-    sets, template,
+    sets,
+    subject::subjects,
+    template,
     tree::Node,
     validate::{self, validate},
 };
@@ -62,9 +64,8 @@ struct Reading<'a> {
     problems: Vec<Problem>,
 }
 
-/// One step that was checked.
+/// What remains of a step that was checked.
 struct Step {
-    plan: Plan,
     gates: Vec<CheckedGate>,
     estimate: StepEstimate,
 }
@@ -75,7 +76,7 @@ struct Findings {
     filling: Vec<Problem>,
     /// What is wrong with the step.
     found: Vec<Problem>,
-    /// The step, when it has the shape of one.
+    /// What remains of the step, when it has the shape of one.
     step: Option<Step>,
 }
 
@@ -89,8 +90,7 @@ impl<'a> Reading<'a> {
     fn finish(mut self) -> Result<Checked, Problems> {
         let steps = self.steps();
         let (filled, findings) = self.first(steps[0]);
-        let first = self.take(findings);
-        let mut checked: Vec<Step> = Vec::new();
+        let mut checked: Vec<Step> = self.take(findings).into_iter().collect();
         if !self.has_errors() {
             for findings in self.further(&steps[1..], &filled) {
                 checked.extend(self.take(findings));
@@ -103,11 +103,12 @@ impl<'a> Reading<'a> {
             self.useless_ladder();
         }
         let problems = sorted(self.problems, self.path);
-        let Some(first) = first.filter(|_| !problems.has_errors()) else { return Err(problems) };
-        let all = || iter::once(&first).chain(&checked);
-        let gates: Vec<&[CheckedGate]> = all().map(|step| step.gates.as_slice()).collect();
-        let estimates = all().map(|step| step.estimate.clone()).collect();
-        let header = header(self.path, self.text, &first.plan, steps, &gates);
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let gates: Vec<&[CheckedGate]> = checked.iter().map(|step| step.gates.as_slice()).collect();
+        let header = header(self.path, self.text, &read_plan(&filled.value)?, steps, &gates);
+        let estimates = checked.into_iter().map(|step| step.estimate).collect();
         let page = Page { first: filled, ..self.page };
         Ok(Checked { header, bases: self.bases, warnings: problems, estimates, page })
     }
@@ -229,7 +230,7 @@ fn examine(filled: &Filled, step: Option<u64>, filling: Vec<Problem>) -> Finding
         match read_plan(value) {
             Ok(plan) => {
                 let cell = meaning(&plan, step, tree, &mut found);
-                checked = Some(Step { estimate: estimate(&plan, &cell), gates: cell.gates, plan });
+                checked = Some(Step { estimate: estimate(&plan, &cell), gates: cell.gates });
             }
             Err(problems) => found.extend(problems.0),
         }
@@ -243,8 +244,9 @@ fn examine(filled: &Filled, step: Option<u64>, filling: Vec<Problem>) -> Finding
 
 fn meaning(plan: &Plan, step: Option<u64>, tree: &Node, found: &mut Vec<Problem>) -> CellPlan {
     let mut cell = resolve(plan, step, tree, found);
-    cell.gates = resolve_gates(plan, &cell, tree, found);
-    check(&Scene::new(plan, &cell, &cell.gates, tree), found);
+    let subjects = subjects(&cell);
+    cell.gates = resolve_gates(plan, &cell, &subjects, tree, found);
+    check(&Scene::new(plan, &cell, &subjects, tree), found);
     cell
 }
 

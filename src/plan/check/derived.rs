@@ -8,17 +8,17 @@ use crate::{
         derived::DURABILITY_SETTINGS,
         nearest::{list, offer, quoted_as_at},
         phase::Phase,
-        subject::{Subject, resolve_metric, subjects},
+        subject::{Subject, resolve_metric},
         tree::join,
     },
     problem::Problem,
 };
 
 pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
-    let subjects = subjects(scene.cell);
+    let subjects = scene.subjects;
     if let Some(durability) = &scene.cell.durability {
         for (key, watch) in [("server", &durability.server), ("ingest", &durability.ingest)] {
-            problems.extend(settings(scene, &subjects, &format!("/durability/{key}"), watch));
+            problems.extend(settings(scene, &format!("/durability/{key}"), watch));
         }
         if durability.server == durability.ingest {
             let problem = Problem::error("one watch for both ends of durability");
@@ -30,13 +30,13 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
         let phases = scene.cell_phases().filter(|at| matches!(at.phase, Phase::Reconcile(_))).map(|at| at.name);
         let custody = Known { noun: "`reconcile` phase", names: phases.map(str::to_owned).collect() };
         problems.extend(custody.lacks(scene, "/growth/custody", &growth.custody));
-        let series = Known { noun: "series of a watch", names: all_series(&subjects) };
+        let series = Known { noun: "series of a watch", names: all_series(subjects) };
         problems.extend(series.lacks(scene, "/growth/bytes_per_row", &growth.bytes_per_row));
         let total = growth.total_bytes.as_ref();
         problems.extend(total.and_then(|total| series.lacks(scene, "/growth/total_bytes", total)));
     }
     for metric in scene.plan.known_as.keys() {
-        if let Err(error) = resolve_metric(&subjects, metric) {
+        if let Err(error) = resolve_metric(subjects, metric) {
             let place = scene.key(&join("/known_as", metric));
             let problem = Problem::error(format!("unknown metric `{metric}`")).at(place.clone(), error.reason);
             let known = error.known.iter().map(String::as_str);
@@ -46,7 +46,8 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
 }
 
 /// A watch that does not exist, or lacks one of the settings.
-fn settings(scene: &Scene<'_>, subjects: &IndexMap<String, Subject>, pointer: &str, watch: &str) -> Option<Problem> {
+fn settings(scene: &Scene<'_>, pointer: &str, watch: &str) -> Option<Problem> {
+    let subjects = scene.subjects;
     let with_series = |(_, subject): &(&String, &Subject)| !subject.series.is_empty();
     let watches = Known {
         noun: "watch with series",

@@ -13,7 +13,7 @@ use crate::{
         metric::SubjectKind,
         nearest::{list, offer, quoted_as_at},
         phase::Phase,
-        subject::{ResolvedMetric, Subject, resolve_metric, subjects},
+        subject::{ResolvedMetric, Subject, resolve_metric},
         tree::Node,
     },
     problem::Problem,
@@ -23,11 +23,11 @@ use crate::{
 pub(crate) fn resolve_gates(
     plan: &Plan,
     cell: &CellPlan,
+    subjects: &IndexMap<String, Subject>,
     tree: &Node,
     problems: &mut Vec<Problem>,
 ) -> Vec<CheckedGate> {
-    let subjects = subjects(cell);
-    let mut resolver = Resolver { plan, cell, tree, problems, subjects: &subjects };
+    let mut resolver = Resolver { plan, cell, tree, problems, subjects };
     let mut gates: Vec<CheckedGate> =
         plan.gate.iter().enumerate().filter_map(|(index, gate)| resolver.gate(index, gate)).collect();
     resolver.names(&gates);

@@ -44,7 +44,7 @@ fn generator_gate(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
     for (name, load) in &scene.cell.loads {
         let started = scene.cell_phases().any(|at| matches!(&at.phase, Phase::Hold(hold) if hold.start.contains(name)));
         let metric = format!("{name}.offered_ratio");
-        let guarded = scene.gates.iter().any(|gate| gate.metric == metric && gate.miss == Miss::Inconclusive);
+        let guarded = scene.cell.gates.iter().any(|gate| gate.metric == metric && gate.miss == Miss::Inconclusive);
         if matches!(load, Load::MqttPublish(_)) && started && !guarded {
             let problem = Problem::error("the ladder cannot tell a short generator from a full system");
             let label = format!("no gate on `{metric}` with `miss = \"inconclusive\"`");

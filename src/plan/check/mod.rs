@@ -17,10 +17,13 @@ mod samples;
 mod target;
 mod times;
 
+use indexmap::IndexMap;
+
 use super::{
-    checked::{CellPlan, CheckedGate},
+    checked::CellPlan,
     document::Plan,
     phase::{Phase, PhaseTable},
+    subject::Subject,
     tree::Node,
 };
 use crate::problem::{Place, Problem};
@@ -31,7 +34,7 @@ pub(crate) use gates::resolve_gates;
 pub(crate) struct Scene<'a> {
     plan: &'a Plan,
     cell: &'a CellPlan,
-    gates: &'a [CheckedGate],
+    subjects: &'a IndexMap<String, Subject>,
     tree: &'a Node,
     phases: Vec<PhaseAt<'a>>,
 }
@@ -46,10 +49,15 @@ struct PhaseAt<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(plan: &'a Plan, cell: &'a CellPlan, gates: &'a [CheckedGate], tree: &'a Node) -> Self {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        cell: &'a CellPlan,
+        subjects: &'a IndexMap<String, Subject>,
+        tree: &'a Node,
+    ) -> Self {
         let lists = [("setup", &plan.setup), ("phase", &plan.phase), ("teardown", &plan.teardown)];
         let phases = lists.into_iter().flat_map(|(list, tables)| phases_of(list, tables)).collect();
-        Self { plan, cell, gates, tree, phases }
+        Self { plan, cell, subjects, tree, phases }
     }
 
     /// The place of a value; of its table when a default stands in for it.

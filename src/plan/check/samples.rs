@@ -49,7 +49,7 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Vec<Problem>) {
 fn few_canaries(scene: &Scene<'_>, name: &str, every: Length, problems: &mut Vec<Problem>) {
     for (metric, quantile) in [("p95_s", 0.95), ("p99_s", 0.99)] {
         let full_name = format!("{name}.{metric}");
-        for gate in scene.gates.iter().filter(|gate| gate.metric == full_name) {
+        for gate in scene.cell.gates.iter().filter(|gate| gate.metric == full_name) {
             let (Some(seconds), Some(pointer)) = (window_s(scene, gate), pointer(scene, gate)) else { continue };
             let n = seconds / every.as_secs_f64();
             let needed = least_n(quantile);
@@ -94,7 +94,7 @@ fn pointer(scene: &Scene<'_>, gate: &CheckedGate) -> Option<String> {
 
 fn coarse_poll(scene: &Scene<'_>, name: &str, canary: &Canary, problems: &mut Vec<Problem>) {
     let prefix = format!("{name}.");
-    let bars = scene.gates.iter().filter(|gate| gate.metric.starts_with(&prefix) && gate.unit == Unit::Seconds);
+    let bars = scene.cell.gates.iter().filter(|gate| gate.metric.starts_with(&prefix) && gate.unit == Unit::Seconds);
     let bars = bars.filter(|gate| matches!(gate.comparison, Comparison::AtMost | Comparison::Below));
     let Some(bar) = bars.min_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
     if canary.poll.as_secs_f64() > SHARE_OF_BAR * bar.bound {
