@@ -64,29 +64,16 @@ pub(crate) struct Scopes<'a> {
 
 /// Fills a tree.
 pub(crate) fn fill(tree: &Node, scopes: &Scopes<'_>, problems: &mut Vec<Problem>) -> Node {
-    fill_at(tree, &[], scopes, problems)
+    let known = Known::from(Serde(&scopes.known));
+    let mut filler = Filler { scopes, known, problems, path: Vec::new() };
+    filler.node(tree)
 }
 
 /// Fills one branch of a tree, whose path is given.
-pub(crate) fn fill_at(branch: &Node, path: &[&str], scopes: &Scopes<'_>, problems: &mut Vec<Problem>) -> Node {
+pub(crate) fn fill_at(tree: &Node, path: &[&str], scopes: &Scopes<'_>, problems: &mut Vec<Problem>) -> Node {
     let known = Known::from(Serde(&scopes.known));
     let path = path.iter().map(|segment| (*segment).to_owned()).collect();
-    Filler { scopes, known, problems, path }.node(branch)
-}
-
-/// Fills some branches of a tree, each with its path.
-pub(crate) fn fill_each<'t>(
-    branches: impl IntoIterator<Item = (Vec<String>, &'t Node)>,
-    scopes: &Scopes<'_>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Node> {
-    let known = Known::from(Serde(&scopes.known));
-    let mut filler = Filler { scopes, known, problems, path: Vec::new() };
-    let fill = |(path, branch)| {
-        filler.path = path;
-        filler.node(branch)
-    };
-    branches.into_iter().map(fill).collect()
+    Filler { scopes, known, problems, path }.node(tree)
 }
 
 struct Filler<'a> {

@@ -7,7 +7,7 @@ use super::{
     check::resolve_gates,
     checked::{CellPlan, HostFacts, RunScope},
     document::Plan,
-    fill::{Scopes, fill, fill_at, fill_each},
+    fill::{Scopes, fill, fill_at},
     resolve::resolve,
     scope,
     subject::subjects,
@@ -78,14 +78,14 @@ impl Page {
 
     /// Fills the texts at these JSON pointers anew in what was filled for another step.
     pub(crate) fn refill(&self, filled: &mut Filled, texts: &[String], step: Option<u64>, problems: &mut Vec<Problem>) {
-        let templates: Vec<(&String, &Node)> =
-            texts.iter().filter_map(|pointer| Some((pointer, self.tree.at(pointer)?))).collect();
-        let branches = templates.iter().map(|(pointer, template)| (segments(pointer).collect(), *template));
-        let nodes = fill_each(branches, &self.scopes(step, None), problems);
-        for ((pointer, _), node) in templates.iter().zip(nodes) {
-            if let (Some(text), Some(value)) = (filled.tree.at_mut(pointer), filled.value.pointer_mut(pointer)) {
-                *value = node.to_value();
-                *text = node;
+        let scopes = self.scopes(step, None);
+        for pointer in texts {
+            let path: Vec<String> = segments(pointer).collect();
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let places = (self.tree.at(pointer), filled.tree.at_mut(pointer), filled.value.pointer_mut(pointer));
+            if let (Some(template), Some(text), Some(value)) = places {
+                *text = fill_at(template, &path, &scopes, problems);
+                *value = text.to_value();
             }
         }
     }
