@@ -128,6 +128,7 @@ fn the_reference_stack_passes_its_step_and_loses_nothing_in_a_crash() {
     for name in ["custody.missing", "custody-postgres.missing", "custody-random-kills.missing"] {
         assert!(metric(&result, name).abs() < f64::EPSILON, "{name}");
     }
+    assert!(metric(&result, "kill-listener.retained_replay_s") > 0.0, "200 tags and 200 readings are retained");
     assert!((metric(&result, "kill-postgres-at-random.outages") - 2.0).abs() < f64::EPSILON);
     assert!((metric(&result, "kill-postgres.exit_code") - 137.0).abs() < f64::EPSILON);
     assert!(metric(&result, "kill-postgres.first_query_s") >= 5.0, "it was down for five seconds");
